@@ -36,9 +36,9 @@ def ten_classes(rng, n, noise=0.0):
     return classes(rng, n, 10, noise)
 
 
-def normal(rng, n, factor=1.0, bias=0.0):
+def normal(rng, n, factor=1.0, bias=0.0, waves=1.0):
     m, s = 2 * rng.normal(size=n), rng.uniform(0.5, 2, n)
-    return m + s * (bias * np.sin(2 * m) + factor * rng.normal(size=n)), kc.Normal(m, s)
+    return m + s * (bias * np.sin(waves * m) + factor * rng.normal(size=n)), kc.Normal(m, s)
 
 
 def counts(rng, n):
@@ -54,7 +54,7 @@ def quantiles(rng, n, factor=1.0):
 def ensembles(rng, n, factor=1.0, bias=0.0):
     m = 2 * rng.normal(size=n)
     members = m[:, None] + rng.normal(size=(n, 10))
-    return m + bias * np.sin(2 * m) + factor * rng.normal(size=n), kc.Samples(members)
+    return m + bias * np.sin(m) + factor * rng.normal(size=n), kc.Samples(members)
 
 
 def overlapping(rng, n):
@@ -93,6 +93,7 @@ WRONG = {
     "numbers, 1.2 times as wide": lambda rng, n: normal(rng, n, 1.2),
     "numbers, 0.85 times as wide": lambda rng, n: normal(rng, n, 0.85),
     "numbers, conditional bias": lambda rng, n: normal(rng, n, bias=0.4),
+    "numbers, conditional bias, fast waves": lambda rng, n: normal(rng, n, bias=0.4, waves=2.0),
     "quantiles, 1.25 times as wide": lambda rng, n: quantiles(rng, n, 1.25),
     "ensembles, conditional bias": lambda rng, n: ensembles(rng, n, bias=0.5),
 }

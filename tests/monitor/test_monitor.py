@@ -274,6 +274,53 @@ def test_names_of_classes_are_kept(tmp_path):
         assert Monitor.load(place).update(y, p, classes=names, key="two").rows == 80
 
 
+def test_one_row_at_a_time():
+    rng = np.random.default_rng(2)
+    y, p = rng.integers(0, 2, 40), rng.uniform(size=40)
+    one = Monitor()
+    for row in zip(y, p, strict=True):
+        one.update(*row)
+    assert one.log_evalue == pytest.approx(Monitor().update(y, p).log_evalue, rel=1e-9)
+    assert Monitor().update("b", [0.2, 0.5, 0.3], classes=["a", "b", "c"]).kind == "classes"
+    assert Monitor().update(0.3, kc.Normal([0.0], [1.0])).rows == 1
+
+
+@pytest.mark.parametrize(
+    ("y", "batch", "word"),
+    [
+        (np.zeros((4, 2)), kc.IsotropicNormal(np.zeros((4, 2)), np.ones(4)), "watch one coordinate at a time"),
+        (np.zeros(4), Samples(np.zeros((4, 1))), "two members or more"),
+        (np.zeros(0), np.zeros(0), "there are no rows"),
+        ([0, 1], [0.3, np.nan], "missing"),
+    ],
+)
+def test_what_cannot_be_watched_is_refused(y, batch, word):
+    monitor = Monitor()
+    with pytest.raises(InputError, match=word):
+        monitor.update(y, batch)
+    assert (monitor.rows, monitor.kind, monitor.verdict) == (0, "", "Nothing was watched yet.")
+
+
+@pytest.mark.filterwarnings("error")
+def test_extremes_are_numbers():
+    """Certain predictions, outcomes far away, laws without a mean, one quantile, many classes, nothing that varies."""
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=60)
+    far = Monitor().update(1e6 * z, kc.Normal(np.zeros(60), np.ones(60)))
+    assert far.alarm is not None
+    for y, batch in (
+        ([0, 1] * 30, [0.0, 1.0] * 30),
+        (rng.standard_cauchy(60), kc.StudentT(np.ones(60), np.zeros(60), np.ones(60))),
+        (z, Quantiles(np.zeros((60, 1)), [0.5])),
+        (rng.integers(0, 300, 60), np.full((60, 300), 1 / 300)),
+        (np.zeros(60), Samples(np.zeros((60, 4)))),
+    ):
+        found = Monitor().update(y, batch)
+        assert np.isfinite(found.log_evalue)
+        assert found.log_evalue < 3
+    assert far.evalue > 1e40
+
+
 def test_an_interrupt_leaves_what_was(monkeypatch):
     rng = np.random.default_rng(0)
     monitor = Monitor(horizon=2).update(*binary(rng, 51, 0.7))
@@ -320,7 +367,21 @@ def test_a_batch_that_is_refused_changes_nothing():
     ):
         with pytest.raises(InputError, match=word):
             wrong()
-    assert monitor.update(*binary(rng, 100), key="a").to_dict() == before
+    with pytest.raises(InputError, match="'a' was taken before, with other rows"):
+        monitor.update(*binary(rng, 100), key="a")
+    assert monitor.to_dict() == before
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_batch_is_known_by_its_key_and_its_rows(kind, tmp_path):
+    y, batch = KINDS[kind](np.random.default_rng(7), 40)
+    monitor = Monitor().update(y, batch, key="a")
+    monitor.update(y, batch, key="b").save(tmp_path / "state.npz")
+    again = Monitor.load(tmp_path / "state.npz")
+    assert again.update(y, batch, key="a").update(y, batch, key="b").to_dict() == monitor.to_dict()
+    with pytest.raises(InputError, match="with other rows"):
+        again.update(y[:39], batch[np.arange(39)], key="a")
+    assert again.keys == {"a", "b"}
 
 
 def test_an_impossible_outcome_is_proof():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,7 +16,7 @@ from kernelcal.errors import InputError
 from kernelcal.predictions import ClassPredictions, Quantiles, RealPredictions, Samples
 from kernelcal.statistics import pit_intervals_of
 
-__all__ = ["NAMES", "CellBets", "Kind", "bets_of", "kind_of"]
+__all__ = ["NAMES", "CellBets", "Kind", "bets_of", "kind_of", "mark_of"]
 
 
 _CELLS = 20  # of probability integral transforms
@@ -48,6 +49,14 @@ class Kind:
     def ordered(self) -> bool:
         """Whether cells lie in the order of a number."""
         return bool(self.levels)
+
+    @property
+    def in_words(self) -> str:
+        """What is watched, for messages."""
+        if self.ordered:
+            return f"{self.name} in {self.cells} cells"
+        names = "" if self.names is None else f" ({', '.join(map(str, self.names[:5]))})"
+        return f"{self.cells} classes{names}"
 
     @cached_property
     def edges(self) -> np.ndarray:
@@ -169,6 +178,12 @@ def bets_of(case: Case, kind: Kind, uniforms: np.ndarray) -> tuple[CellBets, boo
     u = first + uniforms * (last - first)
     cell = np.minimum((u * kind.cells).astype(np.int64), kind.cells - 1)
     return CellBets(p, cell, cell, _places(*_place_and_width(batch)), never), bool((last > first).any())
+
+
+def mark_of(case: Case, bets: CellBets) -> int:
+    """Return a number that other outcomes, or other predictions as far as they are known, hardly have."""
+    first = zlib.crc32(np.asarray(case.targets, dtype=np.float64).tobytes())
+    return zlib.crc32(bets.features.tobytes(), first)
 
 
 def _place_and_width(batch: RealPredictions) -> tuple[np.ndarray, np.ndarray]:

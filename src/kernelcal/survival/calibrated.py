@@ -34,7 +34,7 @@ class Calibrated:
     Attributes
     ----------
     mean : float
-        Its mean; nan where no redraw has it.
+        Its mean; nan where no redraw has it, or not the outcomes that were seen.
     low, high : float
         Ends between which so many redraws lie as an interval covers; nan where rows depend on each other.
     pvalue : float
@@ -57,7 +57,9 @@ class Calibrated:
     def of(cls, value: float, drawn: np.ndarray, confidence_level: float, *, dependent: bool) -> Calibrated:
         """Place a value among those of redraws; of dependent rows the mean alone is that of independent ones."""
         known = drawn[np.isfinite(drawn)]
-        if len(known) == 0:
+        if len(known) == 0 or not np.isfinite(
+            value
+        ):  # redraws that have it where the outcomes do not are no usual ones
             return cls(np.nan, np.nan, np.nan, np.nan, 0)
         if dependent:
             return cls(float(known.mean()), np.nan, np.nan, np.nan, len(known))
@@ -65,7 +67,7 @@ class Calibrated:
         low, high = np.quantile(known, [tail, 1 - tail])
         rounding = 1e-12 * abs(value)
         sides = min(np.sum(known >= value - rounding), np.sum(known <= value + rounding))
-        p = min(1.0, 2 * (1 + int(sides)) / (1 + len(known))) if np.isfinite(value) else np.nan
+        p = min(1.0, 2 * (1 + int(sides)) / (1 + len(known)))
         return cls(float(known.mean()), float(low), float(high), p, len(known))
 
 

@@ -183,7 +183,7 @@ class SurvivalEvaluation(Shown):
             rows.append(
                 (
                     "bets, any independent censoring",
-                    f"p {self.bets.pvalue:.3g}, e-value {self.bets.e_value:.3g}, at most 1",
+                    f"p {self.bets.pvalue:.3g}, e-value {self.bets.e_value:.3g} (mean at most 1 if calibrated)",
                 )
             )
         return Table("Survival", [*rows, ("verdict", self.verdict)], (*self.notes, self.about_figures))

@@ -122,17 +122,18 @@ def _as_begun(monitor: Any, options: argparse.Namespace) -> Any:
 def _taken(monitor: Any, path: Path, options: argparse.Namespace) -> dict[str, Any]:
     """Take a file in and keep the state, or leave both as they were."""
     key = options.key or path.name
-    if key in monitor.keys:
-        return {"key": key, "rows": 0, "line": f"{key}: taken before, nothing changed"}
+    before = monitor.rows
     data = read([path], reading_of(options))
     if data.weights is not None:
         raise InputError(f"{path}: case weights have no place in a bet: leave --weights out")
     if not monitor.rows and not options.json:
         say(data.sentence)
+    monitor.update(data.y, data.predictions, key=key, lens=lens_of(options.lens, data.predictions))
+    if monitor.rows == before:
+        return {"key": key, "rows": 0, "line": f"{key}: taken before, nothing changed"}
+    monitor.save(options.state)
     for note in _notes(data, monitor):
         say(f"note: {path}: {note}", to_errors=True)
-    monitor.update(data.y, data.predictions, key=key, lens=lens_of(options.lens, data.predictions))
-    monitor.save(options.state)
     shares = f"e-value {monitor.evalue:.3g} of {1 / monitor.alpha:g}"
     shares += f", drift {math.exp(min(monitor.log_drift, 700)):.2g} of its bound"
     state = "alarm" if monitor.alarm is not None or monitor.drift_alarm is not None else "no alarm"
