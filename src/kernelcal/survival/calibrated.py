@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 
-_REDRAWS, _FEWEST, _NUMBERS = 200, 10, 2**21
+_REDRAWS, _FEWEST, _NUMBERS = 200, 39, 2**20  # of fewer than 39 no p is as small as 0.05
 
 
 @dataclass(frozen=True)

@@ -344,7 +344,12 @@ def evaluate(
     estimated, and the level is measured (``docs/howto/survival``). ``bets`` is valid whatever independent censoring
     there was. All take censoring as independent of the event given the prediction.
 
-    Cost: draws times n times about 50 numbers; 999 draws of 100,000 rows take about a minute.
+    Beside concordance and Brier scores stand those of the first redraws of the test, 200 of up to 5,000 rows and fewer
+    of more, 39 at least: their mean, where they lie, and the p-value of the figure by itself, exact where the test is.
+    With clusters rows are redrawn one by one for the mean alone; where signs are flipped, redraws are made for these.
+
+    Cost: draws times n times about 50 numbers; 999 draws of 100,000 rows take about a minute, and the figures beside
+    redraws some ten seconds.
 
     Examples
     --------

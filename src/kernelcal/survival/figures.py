@@ -19,6 +19,7 @@ __all__ = [
 
 
 _DECILES = 10
+_AT_ONCE = 2**15  # numbers that are counted at once: they stay near the processor
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +142,10 @@ def concordances(time: np.ndarray, event: np.ndarray, risk: np.ndarray) -> np.nd
     Cost: the logarithm of n times the numbers.
     """
     sets, n = time.shape
+    some = max(1, _AT_ONCE // max(n, 1))
+    if sets > some:
+        parts = [concordances(time[k : k + some], event[k : k + some], risk) for k in range(0, sets, some)]
+        return np.concatenate(parts)
     rank = np.unique(risk, return_inverse=True)[1].reshape(n)
     order = np.lexsort((event, -time), axis=-1)  # from the latest; of equal times censored rows first
     ranks, seen, times = rank[order].ravel(), np.take_along_axis(event, order, -1).ravel(), -np.sort(-time, axis=-1)
