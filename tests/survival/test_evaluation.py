@@ -9,10 +9,13 @@ from scipy import stats
 from kernelcal.cli import main
 from kernelcal.errors import InputError
 from kernelcal.predictions import Gamma, Normal, Weibull
+from kernelcal.runs import Run
 from kernelcal.survival import (
     Survival,
     SurvivalColumns,
     SurvivalCurves,
+    asked_survival,
+    bets,
     evaluate,
     imputed_censoring,
     outcomes_of,
@@ -33,11 +36,12 @@ def rejections(factor, known, sets=SETS, null=None):
     rng, found = np.random.default_rng(11), []
     for seed in range(sets):
         law, y, ends = one_set(rng, factor=factor)
-        result = evaluate(y, law, censoring_time=ends if known else None, draws=99, rng=seed, null=null)
+        seen = Survival(law, *y, ends if known else None)
+        result = asked_survival(seen, Run(draws=99, rng=seed), null)
         found.append(
             (
-                result.pvalue <= 0.05,
-                result.bets.pvalue <= 0.05,
+                result.test.pvalue <= 0.05,
+                bets(seen.hazard, seen.event, result.ranks).pvalue <= 0.05,
                 result.d_calibration[2] <= 0.05 if null is None else False,
             )
         )
@@ -66,7 +70,8 @@ def test_redrawn_outcomes_are_exchangeable_with_those_seen():
     p = []
     for seed in range(120):
         law, y, ends = one_set(rng, n=25)
-        p.append([m.pvalue for m in evaluate(y, law, censoring_time=ends, draws=39, rng=seed).test.members])
+        result = asked_survival(Survival(law, *y, ends), Run(draws=39, rng=seed))
+        p.append([m.pvalue for m in result.test.members])
     for column in np.array(p).T:
         assert np.mean(column <= 0.25) == pytest.approx(0.25, abs=0.13)
         assert np.mean(column <= 0.75) == pytest.approx(0.75, abs=0.13)
