@@ -71,7 +71,7 @@ def survival_page(
     >>> from kernelcal.reporting import survival_page
     >>> from kernelcal.survival import evaluate
     >>> times = np.random.default_rng(0).exponential(size=100)
-    >>> found = evaluate((times, times < 2), Gamma(1.0, np.ones(100)), draws=99)
+    >>> found = evaluate((np.minimum(times, 2.0), times < 2), Gamma(1.0, np.ones(100)), draws=99)
     >>> survival_page(found).verdict.heading
     'No evidence against the predicted times was found.'
     """
