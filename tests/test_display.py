@@ -137,6 +137,7 @@ def found(tmp_path_factory):
 
 def _of_fields(rng, event, p, t, normal):
     """What measures, ranks, survival, maps and the monitor return."""
+    from kernelcal.reporting import survival_page
     from kernelcal.survival import evaluate as survival
 
     names = {HOSTILE[0]: [HOSTILE[1], HOSTILE[2]] * 30}
@@ -144,6 +145,7 @@ def _of_fields(rng, event, p, t, normal):
     found = kc.recalibration.recalibrate(event, p, draws=99)
     ranked = kc.ranks.rank_test(rng.integers(0, 10, (60, 2)), 9, **named)
     times = (rng.exponential(size=60), rng.random(60) < 0.7)
+    survived = survival(times, kc.predictions.Weibull(np.ones(60), np.ones(60)), groups=names, draws=99)
     return [
         kc.measures.measure(event, p, "oe", groups=names, draws=99),
         kc.measures.clinical_table(event, p, groups=names, draws=99),
@@ -151,7 +153,8 @@ def _of_fields(rng, event, p, t, normal):
         kc.measures.risk_coverage(event, p, draws=99),
         ranked,
         ranked.ecdf(HOSTILE[0]),
-        survival(times, kc.predictions.Weibull(np.ones(60), np.ones(60)), groups=names, draws=99),
+        survived,
+        survival_page(survived, title=HOSTILE[0]),
         found,
         found.check(1 - event, 1 - p, draws=99),
         kc.monitor.Monitor().update(event, p, key=HOSTILE[0]),

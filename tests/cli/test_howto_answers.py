@@ -30,6 +30,9 @@ def test_the_page_shows_what_is_printed(page, number, tmp_path, monkeypatch, cap
     command, *shown = [line[3:] for line in blocks(page)[number].rstrip().split("\n")]
     if "--curve" in command:
         pytest.importorskip("matplotlib")
+    if "-o " in command:
+        pytest.importorskip("matplotlib")
+        pytest.importorskip("jinja2")
     for name in FILES:
         shutil.copy(ROOT / "examples" / name, tmp_path / name)
     monkeypatch.chdir(tmp_path)
@@ -40,7 +43,7 @@ def test_the_page_shows_what_is_printed(page, number, tmp_path, monkeypatch, cap
 
 
 def test_the_pages_have_commands():
-    assert len(SHOWN) == 6
+    assert len(SHOWN) == 7
 
 
 @pytest.mark.parametrize("script", ["make_answers", "make_cohort"])

@@ -74,6 +74,8 @@ def test_of_tied_models_the_best_log_score_is_named():
 
 
 def test_the_command_line_and_the_page_say_the_same(tmp_path, capsys):
+    pytest.importorskip("jinja2")
+    pytest.importorskip("matplotlib")
     y, found = models(2)
     paths = []
     for name in ("zero", "sharp", "shy"):

@@ -84,6 +84,8 @@ def test_rows_are_left_out_by_a_cosine():
 
 def test_row_numbers_are_those_of_the_file(tmp_path):
     """Rows that were dropped count, also where a row stands for those like it."""
+    pytest.importorskip("jinja2")
+    pytest.importorskip("matplotlib")
     from kernelcal.cli import main
 
     y, batch, planted = several_classes(np.random.default_rng(0))

@@ -102,6 +102,18 @@ def calibrated():
     return rng.random(300) < p, p, {}
 
 
+def survival(factor=1.0, **options):
+    """An evaluation of times to an event, half of them censored."""
+    from kernelcal.survival import evaluate
+
+    rng = np.random.default_rng(1)
+    scale = np.exp(rng.normal(scale=0.5, size=90))
+    times, ends = scale * rng.weibull(1.5, 90), rng.uniform(0.5, 3.0, 90)
+    y = np.minimum(times, ends), times <= ends
+    law = kc.predictions.Weibull(scale * factor, 1.5)
+    return evaluate(y, law, censoring_time=ends, horizons=(0.6,), draws=39, **options)
+
+
 SUBJECTS = {
     f.__name__: f
     for f in (

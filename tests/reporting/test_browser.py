@@ -13,7 +13,7 @@ import pytest
 CHROMIUM = os.environ.get("CHROMIUM") or next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
-NAMES = ("binary", "classes", "several", "normal", "scores")
+NAMES = ("binary", "classes", "several", "normal", "scores", "survival")
 pytestmark = pytest.mark.slow
 
 _spec = importlib.util.spec_from_file_location("browser_subjects", Path(__file__).with_name("subjects.py"))
@@ -60,10 +60,11 @@ def browser():
 def pages(tmp_path_factory):
     pytest.importorskip("jinja2")
     pytest.importorskip("matplotlib")
-    from kernelcal.reporting import report
+    from kernelcal.reporting import report, survival_page
 
     folder, made = tmp_path_factory.mktemp("pages"), {}
-    for name in NAMES:
+    made["survival"] = survival_page(subjects.survival(), folder / "survival.html")
+    for name in NAMES[:-1]:
         y, predictions, options = subjects.SUBJECTS[name]()
         made[name] = report(y, predictions, folder / f"{name}.html", draws=subjects.DRAWS, **options)
     return made
@@ -108,7 +109,10 @@ def test_nothing_is_wider_than_the_screen(opened, width):
 def test_all_pictures_are_there(opened):
     tab = opened()
     found = tab.found
-    expected = sum(len(model.pictures) for model in found.models) + (found.comparison is not None)
+    if hasattr(found, "models"):
+        expected = sum(len(model.pictures) for model in found.models) + (found.comparison is not None)
+    else:
+        expected = len(found.pictures)
     pictures = tab.get_by_role("img").all()
     assert len(pictures) == expected >= 1
     for picture in pictures:

@@ -86,6 +86,15 @@ def test_directions_are_told():
     assert "(risks too extreme)" in evaluate((times, np.ones(600, dtype=bool)), steep).verdict
 
 
+@pytest.mark.parametrize(("factor", "words"), [(0.5, "fewer"), (1.6, "more")])
+def test_a_wrong_number_alone_says_nothing_of_when_and_for_whom(factor, words):
+    """All hazards are off by one factor: neither their times nor the order of the risks are."""
+    law, y, ends = one_set(np.random.default_rng(1), 800, factor)
+    verdict = evaluate(y, law, censoring_time=ends, draws=99).verdict
+    assert f"{words} events than predicted" in verdict
+    assert ";" not in verdict
+
+
 def test_without_events_nothing_is_said_of_when_they_come():
     found = evaluate((np.full(60, 2.0), np.zeros(60, dtype=bool)), Gamma(1.0, np.ones(60)))
     assert "fewer events than predicted (0 seen, 120 expected)." in found.verdict
@@ -164,6 +173,7 @@ def test_horizons_that_nobody_reached_have_no_observed_risk():
     assert (first.observed, first.low) == (0.0, 0.0)
     assert first.high == pytest.approx(1 - 0.025 ** (1 / 4))
     assert last.plain()["observed"] is last.plain()["low"] is last.plain()["brier"] is None
+    assert last.plain()["brier_calibrated"]["mean"] is last.plain()["reference_calibrated"]["low"] is None
     assert "no row was watched longer than 1: what happens up to 5 was not seen" in " ".join(str(found).split())
     with pytest.raises(InputError, match="nothing is predicted after 2, and horizons ask for 5"):
         evaluate(y, SurvivalCurves([1.0, 2.0], [[0.8, 0.4]] * 4), horizons=(5.0,), draws=19)

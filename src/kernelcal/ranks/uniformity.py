@@ -18,7 +18,7 @@ from kernelcal.ranks.table import RankTable, names_in
 from kernelcal.runs import Run
 from kernelcal.statistics.binned import binomial_interval
 from kernelcal.statistics.outcomes import normal_quantiles
-from kernelcal.statistics.vectors import shifted_in_words
+from kernelcal.statistics.vectors import ENDS, shifted_in_words
 
 __all__ = ["pit_values_test", "rank_test", "ranks_tested"]
 
@@ -259,6 +259,7 @@ def _direction(result: TestResult, quantile: float, mean: float, spread: float, 
         "bias": f"{shift} (mean rank {mean:.2f})",
         "dispersion": f"too {'narrow' if spread > 1 else 'wide'} (ranks spread {spread:.2f} times as they should)",
     }
-    words = words if spread != 1 else {"bias": words["bias"]}
+    wide = spread != 1 and (not joint or joint in ENDS)  # other pre-ranks have no width: wrong ones are large or small
+    words = words if wide else {"bias": words["bias"]}
     named = sorted((name for name in words if found.get(name, 1.0) <= alpha), key=lambda name: found[name])
     return ", ".join(words[name] for name in named) or "of a wrong shape, without a clear shift or width"

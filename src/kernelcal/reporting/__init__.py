@@ -1,9 +1,20 @@
-"""One self-contained HTML page about one model or several."""
+"""One self-contained HTML page about one model or several, a monitor, or times to an event."""
 
 from kernelcal.reporting.files import report
 from kernelcal.reporting.history import history_page
 from kernelcal.reporting.page import environment
-from kernelcal.reporting.result import ModelReport, Report, refuse_path
+from kernelcal.reporting.result import ModelReport, Page, Report, refuse_path
+from kernelcal.reporting.survival import survival_page
 from kernelcal.reporting.verdict import evaluations
 
-__all__ = ["ModelReport", "Report", "environment", "evaluations", "history_page", "refuse_path", "report"]
+__all__ = [
+    "ModelReport",
+    "Page",
+    "Report",
+    "environment",
+    "evaluations",
+    "history_page",
+    "refuse_path",
+    "report",
+    "survival_page",
+]

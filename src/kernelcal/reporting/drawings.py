@@ -126,6 +126,8 @@ def _look(handle: Any) -> tuple[str, Any]:
         if handle.get_linestyle() in ("None", "none", "", " "):
             return ("diamond" if handle.get_marker() == "D" else "dot"), handle.get_color()
         return ("dashes" if handle.get_linestyle() == "--" else "line"), handle.get_color()
+    if hasattr(handle, "has_yerr"):  # points with their intervals
+        return "dot", handle.lines[0].get_color()
     if hasattr(handle, "get_segments"):
         return "line", handle.get_color()[0]
     if type(handle).__name__ in ("PathCollection", "Quiver"):  # points, arrows

@@ -40,12 +40,15 @@ class KeyFigure:
     ----------
     name, value, interval, meaning : str
         In words of the reader; the interval is ``none`` where there is none.
+    calibrated : str
+        What calibrated predictions have, on pages that show it.
     """
 
     name: str
     value: str
     interval: str
     meaning: str
+    calibrated: str = ""
 
 
 def key_figures(

@@ -10,6 +10,8 @@ from kernelcal.errors import InputError, printable
 from kernelcal.reporting.drawings import Drawing, dark_colours, drawn
 from kernelcal.reporting.page import day, environment, versions
 from kernelcal.reporting.result import refuse_path, write_whole
+from kernelcal.reporting.verdict import Verdict
+from kernelcal.tables import Grid
 
 __all__ = ["history_page"]
 
@@ -20,8 +22,15 @@ _CAPTION = (
     "an alarm. What lies far outside is drawn at the edge."
 )
 
+_ASSUMPTIONS = (
+    "Outcomes of one row tell nothing of those of another that its prediction did not know: rows share no subject.",
+    "Predictions are kept as they were before the outcomes, and which rows come does not depend on outcomes.",
+)
 
-def history_page(monitor: Any, path: Any, *, title: str = "Monitor of calibration", date: Any = None) -> Path:
+
+def history_page(
+    monitor: Any, path: Any, *, title: str = "Monitor of calibration", command: str = "", date: Any = None
+) -> Path:
     """Write a self-contained HTML page about a monitor.
 
     Parameters
@@ -32,6 +41,8 @@ def history_page(monitor: Any, path: Any, *, title: str = "Monitor of calibratio
         Of the page, which ends in .html or .htm.
     title : str
         Of the page.
+    command : str
+        That makes the page again; default the call in Python.
     date : datetime.date or str, optional
         Shown at the top; default SOURCE_DATE_EPOCH, or today.
 
@@ -57,21 +68,25 @@ def history_page(monitor: Any, path: Any, *, title: str = "Monitor of calibratio
     templates = environment()
     if not monitor.rows:
         raise InputError("this monitor has seen no rows: a page needs a first batch")
-    verdict = monitor.verdict
-    picture = drawn(Drawing("How near the alarms are", _CAPTION, verdict, monitor.plot, (7.5, 3.6)), "history")
+    chart = drawn(Drawing("How near the alarms are", _CAPTION, monitor.verdict, monitor.plot, (7.5, 3.6)), "history")
     raised = monitor.alarm is not None or monitor.drift_alarm is not None
+    heading = "The predictions are not what they claim." if raised else "No alarm so far."
+    batches = [key for key, *_ in monitor.history if key]
+    read = f"{monitor.watched}, in batches from {batches[0]} to {batches[-1]}" if batches else monitor.watched
     text = templates.get_template("history.html").render(
         title=" ".join(str(title).split()),
         date=day(date),
         watched=monitor.watched,
-        tone="against" if raised else "nothing",
-        heading="The predictions are not what they claim" if raised else "No alarm so far",
-        verdict=verdict,
-        picture=picture,
-        dark=dark_colours(set(picture.colours)),
-        header=_HEADER,
-        rows=_rows(monitor),
+        verdict=Verdict("against" if raised else "nothing", heading, (monitor.verdict,)),
+        chart=chart,
+        dark=dark_colours(set(chart.colours)),
+        batches=Grid("Batches", _HEADER, _rows(monitor), ()),
+        names=[],
         methods=_methods(monitor),
+        assumptions=_ASSUMPTIONS,
+        read=[("", read)],
+        command=command or f"kernelcal.reporting.history_page(kernelcal.Monitor.load(state), {str(path)!r})",
+        seed=monitor.seed,
         versions=versions(),
     )
     write_whole(Path(path), printable(text))
@@ -109,5 +124,4 @@ def _methods(monitor: Any) -> list[tuple[str, str]]:
             f"{monitor.run_length:,} rows at least, on average.",
         ),
         ("Change", "Where the leading expert was poorest, with the 95 % of rows that are likeliest by its bets."),
-        ("What it assumes", "Outcomes follow the predictions given all that came before; rows share no subject."),
     ]

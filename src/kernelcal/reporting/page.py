@@ -22,7 +22,17 @@ from kernelcal.reporting.tables import pairs, ranking, where
 from kernelcal.reporting.verdict import Verdict
 from kernelcal.runs import Run
 
-__all__ = ["assumptions", "call_in_python", "day", "environment", "methods", "rendered", "versions"]
+__all__ = [
+    "arguments_in_python",
+    "assumptions",
+    "call_in_python",
+    "day",
+    "environment",
+    "framed",
+    "methods",
+    "rendered",
+    "versions",
+]
 
 
 def versions() -> list[tuple[str, str]]:
@@ -240,31 +250,47 @@ def rendered(
     level, band = percent(run.confidence_level), percent(1 - run.alpha)
     chart = None if compared is None else _chart(compared)
     pictures = [p for model in models for p in model.pictures] + ([] if chart is None else [chart])
+    return framed(
+        "report.html",
+        title,
+        verdict,
+        pictures,
+        run,
+        models=models,
+        compared=compared,
+        ranking=None if compared is None else ranking(compared, run.confidence_level),
+        pairs=None if compared is None else pairs(compared, run.confidence_level),
+        order="score" if isinstance(compared, ScoreComparison) else "error",
+        chart=chart,
+        why={id(model): where(model) for model in models},
+        key=id,
+        names=[model.name for model in models if model.name is not None],
+        panels={kind: (head, text.format(level=band)) for kind, (head, text) in _PANELS.items()},
+        level=level,
+        methods=methods(models, compared, run),
+        assumptions=assumptions(models, compared),
+        read=_read(read, models),
+        command=command,
+        date=date,
+    )
+
+
+def framed(template: str, title: str, verdict: Verdict, pictures: Sequence[Picture], run: Run, **more: Any) -> str:
+    """HTML of a template in the frame of all pages: verdict, method, data, how to repeat it; no control characters.
+
+    The frame takes `methods`, `assumptions`, `read`, `command` and `date` too; the others are the template's own.
+    """
     return printable(
         environment()
-        .get_template("report.html")
+        .get_template(template)
         .render(
             title=" ".join(str(title).split()),
             verdict=verdict,
-            models=models,
-            compared=compared,
-            ranking=None if compared is None else ranking(compared, run.confidence_level),
-            pairs=None if compared is None else pairs(compared, run.confidence_level),
-            order="score" if isinstance(compared, ScoreComparison) else "error",
-            chart=chart,
-            why={id(model): where(model) for model in models},
-            key=id,
-            names=[model.name for model in models if model.name is not None],
-            panels={kind: (head, text.format(level=band)) for kind, (head, text) in _PANELS.items()},
-            level=level,
+            pictures_of_page=pictures,
             dark=dark_colours(set().union(*(p.colours for p in pictures))),
-            methods=methods(models, compared, run),
-            assumptions=assumptions(models, compared),
-            read=_read(read, models),
-            command=command,
             run=run,
             versions=versions(),
-            date=date,
+            **more,
         )
     )
 
@@ -318,6 +344,13 @@ def call_in_python(path: Any, run: Run, given: Mapping[str, Any]) -> str:
 
     Numbers, words and lenses are written out, of data only the name of the parameter; what was not said is left out.
     """
+    place = [] if path is None else [repr(str(path))]
+    arguments = ["y", "predictions", *place, *arguments_in_python(run, given)]
+    return f"import kernelcal\nkernelcal.report({', '.join(arguments)})"
+
+
+def arguments_in_python(run: Run, given: Mapping[str, Any]) -> list[str]:
+    """Arguments by their names, as far as they were said, and the run."""
     named = [f"{name}={_written(name, x)}" for name, x in given.items() if x is not None and x is not False]
     usual = Run()
     levels = [
@@ -325,9 +358,7 @@ def call_in_python(path: Any, run: Run, given: Mapping[str, Any]) -> str:
         for name in ("confidence_level", "alpha", "early_stopping")
         if getattr(run, name) != getattr(usual, name)
     ]
-    place = [] if path is None else [repr(str(path))]
-    arguments = ["y", "predictions", *place, *named, *levels, f"draws={run.draws}", f"rng={run.rng}"]
-    return f"import kernelcal\nkernelcal.report({', '.join(arguments)})"
+    return [*named, *levels, f"draws={run.draws}", f"rng={run.rng}"]
 
 
 def _written(name: str, value: Any) -> str:
@@ -336,7 +367,7 @@ def _written(name: str, value: Any) -> str:
         return f"kernelcal.lenses.{value!r}"
     if isinstance(value, str | bool | int | float | datetime.date):
         return repr(value.isoformat() if isinstance(value, datetime.date) else value)
-    plain = isinstance(value, list | tuple) and all(isinstance(x, str | int) for x in value)
-    if plain and name in ("classes", "measures"):
+    plain = isinstance(value, list | tuple) and all(isinstance(x, str | int | float) for x in value)
+    if plain and name in ("classes", "measures", "horizons"):
         return repr(list(value))
     return name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from kernelcal.tables import Shown, Table
 if TYPE_CHECKING:  # asked for by few
     from kernelcal.measures import Measured
 
-__all__ = ["ModelReport", "Report", "refuse_path", "write_whole"]
+__all__ = ["ModelReport", "Page", "Report", "refuse_path", "write_whole"]
 
 
 _PAGES = (".html", ".htm")
@@ -35,6 +36,54 @@ def write_whole(path: Path, text: str) -> None:
     """Write beside the place, and move there; what was there before stays until the new file is whole."""
     with written_whole(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="\n") as file:
         file.write(text)
+
+
+class Written(Shown):
+    """A result that has a page."""
+
+    _html: str
+
+    def to_html(self) -> str:
+        """Return the page."""
+        return self._html
+
+    def save(self, path: Any) -> Path:
+        """Write the page, whole or not at all; a file of this name is replaced.
+
+        Raises
+        ------
+        InputError
+            For a place that cannot be written to, with the remedy.
+        """
+        refuse_path(path)
+        write_whole(Path(path), self._html)
+        return Path(path)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Page(Written):
+    """A page about one evaluation.
+
+    Attributes
+    ----------
+    path : pathlib.Path or None
+        Where it was written; None if it was not.
+    title : str
+        Its title.
+    verdict : Verdict
+        In plain words.
+    pictures : tuple of Picture
+        Pictures as SVG.
+    """
+
+    path: Path | None
+    title: str
+    verdict: Verdict
+    pictures: tuple[Picture, ...]
+    _html: str = field(default="")
+
+    def _table(self) -> Table:
+        return page_table(self.title, self.path, self.verdict, self._html, len(self.pictures))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,7 +142,7 @@ class ModelReport(Shown):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Report(Shown):
+class Report(Written):
     """A page and what it rests on.
 
     Attributes
@@ -120,22 +169,6 @@ class Report(Shown):
     seed: int
     _html: str = field(default="")
 
-    def to_html(self) -> str:
-        """Return the page."""
-        return self._html
-
-    def save(self, path: Any) -> Path:
-        """Write the page, whole or not at all; a file of this name is replaced.
-
-        Raises
-        ------
-        InputError
-            For a place that cannot be written to, with the remedy.
-        """
-        refuse_path(path)
-        write_whole(Path(path), self._html)
-        return Path(path)
-
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON, without the page."""
         compared = None if self.comparison is None else self.comparison.to_dict()
@@ -145,12 +178,22 @@ class Report(Shown):
         return {**own, "models": models, "comparison": compared}
 
     def _table(self) -> Table:
-        rows = [("page", "not written: .save(path)" if self.path is None else str(self.path))]
-        rows.append(("verdict", self.verdict.heading))
-        rows += [(model.name, model.verdict.heading) for model in self.models if model.name is not None]
-        size = len(self._html.encode())
-        return Table(self.title, [*rows, ("size", f"{size / 1000:,.0f} kB, {self._pictures} pictures")])
+        models = [(model.name, model.verdict.heading) for model in self.models if model.name is not None]
+        return page_table(self.title, self.path, self.verdict, self._html, self._pictures, models)
 
     @property
     def _pictures(self) -> int:
         return sum(len(model.pictures) for model in self.models) + (self.comparison is not None)
+
+
+def page_table(
+    title: str,
+    path: Path | None,
+    verdict: Verdict,
+    page: str,
+    pictures: int,
+    more: Sequence[tuple[str, str]] = (),
+) -> Table:
+    """Where a page is, what it says, and how large it is."""
+    rows = [("page", "not written: .save(path)" if path is None else str(path)), ("verdict", verdict.heading), *more]
+    return Table(title, [*rows, ("size", f"{len(page.encode()) / 1000:,.0f} kB, {pictures} pictures")])

@@ -1,6 +1,5 @@
 """Times to an event, some of them censored: whether predicted laws and survival curves are calibrated."""
 
-from kernelcal.survival.betting import Bets, bets
 from kernelcal.survival.calibrated import Calibrated, Horizon
 from kernelcal.survival.curves import SurvivalCurves, curves_of
 from kernelcal.survival.data import Survival, outcomes_of
@@ -10,7 +9,7 @@ from kernelcal.survival.groups import SurvivalGroup
 from kernelcal.survival.pictures import horizon_groups
 from kernelcal.survival.reading import SurvivalColumns, SurvivalTable, read_survival
 from kernelcal.survival.redraws import imputed_censoring
-from kernelcal.survival.residuals import residual_features
+from kernelcal.survival.residuals import Bets, bets, residual_features
 from kernelcal.survival.tested import NULLS, SurvivalTest, asked_survival
 
 __all__ = [

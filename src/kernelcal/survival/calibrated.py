@@ -34,7 +34,7 @@ class Calibrated:
     Attributes
     ----------
     mean : float
-        Its mean; nan where no redraw has it.
+        Its mean; nan where no redraw has it, or not the outcomes that were seen.
     low, high : float
         Ends between which so many redraws lie as an interval covers; nan where rows depend on each other.
     pvalue : float
@@ -57,7 +57,9 @@ class Calibrated:
     def of(cls, value: float, drawn: np.ndarray, confidence_level: float, *, dependent: bool) -> Calibrated:
         """Place a value among those of redraws; of dependent rows the mean alone is that of independent ones."""
         known = drawn[np.isfinite(drawn)]
-        if len(known) == 0:
+        if len(known) == 0 or not np.isfinite(
+            value
+        ):  # redraws that have it where the outcomes do not are no usual ones
             return cls(np.nan, np.nan, np.nan, np.nan, 0)
         if dependent:
             return cls(float(known.mean()), np.nan, np.nan, np.nan, len(known))
@@ -65,7 +67,7 @@ class Calibrated:
         low, high = np.quantile(known, [tail, 1 - tail])
         rounding = 1e-12 * abs(value)
         sides = min(np.sum(known >= value - rounding), np.sum(known <= value + rounding))
-        p = min(1.0, 2 * (1 + int(sides)) / (1 + len(known))) if np.isfinite(value) else np.nan
+        p = min(1.0, 2 * (1 + int(sides)) / (1 + len(known)))
         return cls(float(known.mean()), float(low), float(high), p, len(known))
 
 
@@ -144,12 +146,12 @@ def at_horizons(seen: Survival, tested: SurvivalTest, times: np.ndarray, run: Ru
     beside = _calibrated_briers(seen, tested.horizons, values, times, tested.redraws[1], run.confidence_level)
     found = []
     rows = zip(tested.horizons, tested.by_time, survivals, values.tolist(), beside, strict=True)
-    for t, p, survival, scores, redrawn in rows:
+    for t, p, survival, (brier, reference), redrawn in rows:
         known = curve.known(t)
         low, high = curve.interval(t, run.confidence_level) if known else (np.nan, np.nan)
         share = 1 - curve.at(t) if known else np.nan
         mean = 1 - float(survival @ own / own.sum())
-        found.append(Horizon(t, mean, share, 1 - high, 1 - low, p, *scores, *redrawn))
+        found.append(Horizon(t, mean, share, 1 - high, 1 - low, p, brier, reference, *redrawn))
     return tuple(found)
 
 

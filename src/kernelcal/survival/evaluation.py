@@ -13,7 +13,6 @@ from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.inference import TestResult
 from kernelcal.runs import Run
-from kernelcal.survival.betting import Bets, bets
 from kernelcal.survival.calibrated import (
     Calibrated,
     Horizon,
@@ -26,6 +25,7 @@ from kernelcal.survival.calibrated import (
 from kernelcal.survival.data import Survival, outcomes_of
 from kernelcal.survival.groups import SurvivalGroup, groups_of, poisson_interval
 from kernelcal.survival.pictures import horizon_plot, residual_plot
+from kernelcal.survival.residuals import Bets, bets
 from kernelcal.survival.tested import asked_survival
 from kernelcal.tables import Grid, Shown, Table
 
@@ -149,8 +149,17 @@ class SurvivalEvaluation(Shown):
         return horizon_plot(self.data, float(time), self.confidence_level, ax)
 
     def _tables(self) -> Sequence[Table | Grid]:
-        grids = ([self._grid(), self._scores()] if self.horizons else []) + ([self._of_groups()] if self.groups else [])
-        return (self._table(), *grids)
+        return (self._table(), *self.by_horizon, *self.by_group)
+
+    @property
+    def by_horizon(self) -> tuple[Grid, ...]:
+        """Tables of events and of Brier scores up to some times."""
+        return (self._grid(), self._scores()) if self.horizons else ()
+
+    @property
+    def by_group(self) -> tuple[Grid, ...]:
+        """Table of the groups; none where none were given."""
+        return (self._of_groups(),) if self.groups else ()
 
     def _table(self) -> Table:
         censored = 1 - self.events / self.n
@@ -161,21 +170,33 @@ class SurvivalEvaluation(Shown):
                 f"{self.ratio:.3f} [{self.low:.3f}, {self.high:.3f}], 1 if calibrated; {self.expected:,.4g} expected",
             ),
         ]
+        deciles, ranked = self.why_none
         if self.d_calibration is not None:
             value, mean, p = self.d_calibration
-            rows.append(("D-calibration", f"{value:.2f}, {mean:.2f} if calibrated, p {p:.3g}"))
+            deciles = f"{value:.2f}, {mean:.2f} if calibrated, p {p:.3g}"
         if self.concordance is not None:
-            rows.append(("concordance", f"{self.concordance:.4f}{_beside(self.concordance_calibrated)}"))
+            ranked = f"{self.concordance:.4f}{_beside(self.concordance_calibrated)}"
+        rows += [("D-calibration", deciles), ("concordance", ranked)]
         rows.append(("test", f"p {self.pvalue:.3g}, {self.test.null}"))
         rows += [(f"  {one.name}", f"p {one.pvalue:.3g}") for one in self.test.members]
         if self.bets is not None:
             rows.append(
                 (
                     "bets, any independent censoring",
-                    f"p {self.bets.pvalue:.3g}, e-value {self.bets.e_value:.3g}, at most 1",
+                    f"p {self.bets.pvalue:.3g}, e-value {self.bets.e_value:.3g} (mean at most 1 if calibrated)",
                 )
             )
         return Table("Survival", [*rows, ("verdict", self.verdict)], (*self.notes, self.about_figures))
+
+    @property
+    def why_none(self) -> tuple[str, str]:
+        """Why there is no D-calibration and no concordance, where there is none."""
+        weighted = self.data.weights is not None
+        which = "with case weights" if weighted else "where signs are flipped"
+        which = which if self.data.clusters is None else "with dependent rows"
+        pairs = "no row with an event was watched less long than another"
+        ranked = "pairs of weighted rows have no one weight" if weighted else pairs
+        return f"none: its law {which} is not known", f"none: {ranked}"
 
     @property
     def about_figures(self) -> str:
@@ -186,8 +207,8 @@ class SurvivalEvaluation(Shown):
         if self.data.clusters is not None:
             return f"{none}if calibrated: means of {drawn:,} redraws row by row, whose spread clusters change"
         return (
-            f"{none}if calibrated: mean of {drawn:,} redraws, where {100 * self.confidence_level:g} % of them lie, and p "
-            "of each by itself"
+            f"{none}if calibrated: mean of {drawn:,} redraws, where {100 * self.confidence_level:g} % of them lie, and "
+            "p of each by itself"
         )
 
     def _grid(self) -> Grid:
@@ -208,7 +229,7 @@ class SurvivalEvaluation(Shown):
 
     def _scores(self) -> Grid:
         level = f"{100 * self.confidence_level:g} %"
-        header = ("time", "Brier\nscore", "if\ncalibrated", level, "p", "of Kaplan-\nMeier", "if\ncalibrated")
+        header = ("time", "Brier\nscore", "if\ncalibrated", level, "p", "of\nKaplan-Meier", "if\ncalibrated")
         rows = [
             (
                 f"{h.time:g}",

@@ -100,7 +100,7 @@ def asked_survival(
     all_values = np.concatenate([own, *values], axis=1)
     signs = np.concatenate([_signed(observed[None], members), *signed], axis=1)
     return SurvivalTest(
-        _result(seen, run, null, all_values, signs),
+        _result(seen, run, null, all_values, signs, members.ranks),
         tuple(_two_sided(row) for row in signs[3:]),
         None if null != "redraw" or seen.weights is not None else _of_deciles(seen, np.concatenate(deciles)),
         tuple(horizons),
@@ -170,7 +170,9 @@ def _two_sided(values: np.ndarray) -> float:
     return float(np.mean(sizes >= sizes[0] * (1 - 1e-12)))
 
 
-def _result(seen: Survival, run: Run, null: str, values: np.ndarray, signs: np.ndarray) -> TestResult:
+def _result(
+    seen: Survival, run: Run, null: str, values: np.ndarray, signs: np.ndarray, ranks_of_risk: np.ndarray
+) -> TestResult:
     count = values.shape[1]
     ranks = np.array([_upper_shares(row) for row in values])
     smallest = np.sort(ranks, axis=0)  # of equal smallest ones the next decides
@@ -198,7 +200,7 @@ def _result(seen: Survival, run: Run, null: str, values: np.ndarray, signs: np.n
         monte_carlo_error=math.sqrt(pvalue * (1 - pvalue) / count),
         members=found,
         fired=NAMES[int(np.argmin(ranks[:, 0]))] if rejected else "",
-        directions=_directions(seen, signs, run.alpha) if rejected else (),
+        directions=_directions(seen, signs, run.alpha, ranks_of_risk) if rejected else (),
         impossible_rows=(),
         n=len(seen),
         engine="features of at most 50 landmarks",
@@ -216,23 +218,46 @@ def _upper_shares(values: np.ndarray) -> np.ndarray:
     return 1 - np.searchsorted(order, values - 1e-12 * np.abs(values), side="left") / len(values)
 
 
-def _directions(seen: Survival, signs: np.ndarray, alpha: float) -> tuple[str, ...]:
+def _directions(seen: Survival, signs: np.ndarray, alpha: float, ranks_of_risk: np.ndarray) -> tuple[str, ...]:
+    from scipy.special import ndtri  # imported when needed: the import of kernelcal stays light
+
     words, own = [], 1.0 if seen.weights is None else seen.weights
     count, expected = float(np.sum(own * seen.event)), float(np.sum(own * seen.hazard))
     enough = seen.event.sum() >= _FEW_EVENTS  # to speak of when, and for whom
-    clear = [_two_sided(row) <= alpha for row in signs[:3]]
+    clear, sums = [_two_sided(row) <= alpha for row in signs[:3]], signs[1:3, 0]
+    if clear[0] and enough:
+        sums = _beside_number(seen, ranks_of_risk)
+        far = -float(ndtri(alpha / 2))
+        clear = [True, *(one and abs(z) > far for one, z in zip(clear[1:], sums, strict=True))]
     if clear[0]:
         more = "more" if signs[0, 0] > 0 else "fewer"
         words.append(f"{more} events than predicted ({count:,.4g} seen, {expected:,.4g} expected)")
     if clear[1] and enough:
-        words.append(f"events come {'later' if signs[1, 0] > 0 else 'earlier'} than predicted, whatever their number")
+        words.append(f"events come {'later' if sums[0] > 0 else 'earlier'} than predicted, whatever their number")
     if clear[2] and enough:
         words.append(
             "too few events where the predicted risk is high against where it is low (risks too extreme)"
-            if signs[2, 0] < 0
+            if sums[1] < 0
             else "too many events where the predicted risk is high against where it is low (risks not extreme enough)"
         )
     return tuple(words)
+
+
+def _beside_number(seen: Survival, ranks_of_risk: np.ndarray) -> np.ndarray:
+    """How late events come, and how many where risks are high, in standard errors, beside hazards times one factor.
+
+    The factor makes as many events expected as were seen, so that a wrong number alone moves neither.
+    """
+    own = np.ones(len(seen)) if seen.weights is None else seen.weights
+    factor = float(own @ seen.event) / float(own @ seen.hazard)
+    number, late = (features_of(factor * seen.hazard, seen.event, seen.weights)[:, k] for k in (0, 1))
+    units = np.arange(len(seen)) if seen.clusters is None else seen.clusters
+    number, late, high = (np.bincount(units, x) for x in (number, late, ranks_of_risk * number))
+    found = []
+    for sums in (late, high):
+        rest = sums - number * float(sums @ number) / float(number @ number)
+        found.append(float(rest.sum()) / max(math.sqrt(float(rest @ rest)), 1e-300))
+    return np.array(found)
 
 
 def _notes(seen: Survival, null: str, exact: bool) -> tuple[str, ...]:

@@ -100,6 +100,18 @@ def test_groups_and_scores():
     assert len(found.plot().get_yticks()) == 3
 
 
+def test_a_skill_as_small_as_the_price_of_the_climatology_is_said_to_be_so():
+    """Forecasts that are the climate itself have a skill of 1 / n on average, which p-values call a difference."""
+    rng = np.random.default_rng(0)
+    found = [skill(rng.normal(size=30), kc.Normal(np.zeros(30), 1.0)) for _ in range(60)]
+    assert np.mean([one.skill for one in found]) == pytest.approx(1 / 30, abs=0.02)
+    assert np.mean([one.rows[0].pvalue <= 0.05 for one in found]) > 0.15
+    said = ["pays about 1 part in 30 of its score" in " ".join(one.summary().split()) for one in found]
+    assert said == [0 < one.skill < 5 / 30 for one in found]
+    centre = rng.normal(size=300)
+    assert not any("pays" in note for note in skill(centre + rng.normal(size=300), kc.Normal(centre, 1.0)).notes)
+
+
 def test_few_rows_claim_no_more_than_they_tell():
     """One difference in all rows has no error, and no skill is above 1."""
     same = skill([1.0, 2, 3, 4], kc.Normal([1.0, 2, 3, 4], 1.0), kc.Normal([2.0, 3, 4, 5], 1.0)).rows[0]

@@ -155,6 +155,26 @@ def test_a_pre_rank_of_ones_own():
 VECTORS = np.zeros((5, 2))
 
 
+def test_directions_claim_nothing_of_margins_that_are_right():
+    """Margins are right and the correlation is not: no sentence calls predictions too narrow or too wide alone."""
+    rng = np.random.default_rng(0)
+    y = rng.multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], 300)
+    strong = rng.multivariate_normal([0, 0], [[1, 0.95], [0.95, 1]], (300, 20))
+    said = kc.ranks.vectors_test(y, kc.Samples(strong), draws=199).directions
+    assert said[0].startswith(
+        "components of outcomes differ more from each other than predicted: predictions too narrow, or"
+    )
+    assert any("correlation predicted too strong" in one for one in said)
+    assert not any("there" in one for one in said)
+    weak = rng.normal(size=(300, 20, 2))
+    found = kc.ranks.posterior_test(y, weak, draws=199)["dependence"].direction
+    assert found.startswith("components of outcomes lie closer together than predicted: correlation predicted too weak")
+    assert "spread" not in found
+    low = rng.multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], (300, 20)) - 0.5
+    shifted = kc.ranks.vectors_test(y, kc.Samples(low), draws=199).directions
+    assert all("too narrow, or off" in one for one in shifted if "narrow" in one)
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,10 @@ def add_survival(commands: Any) -> None:
     command.add_argument(
         "--plot", type=Path, metavar="FILE", help="draw residuals and the last horizon, png, svg or pdf"
     )
+    command.add_argument(
+        "-o", "--output", type=Path, metavar="PAGE", help="also write a page, .html; a file of this name is replaced"
+    )
+    command.add_argument("--title", default="Predicted times to an event", metavar="TEXT", help="title of the page")
     command.add_argument("--fail-below", type=float, metavar="P", help="exit status 1 if the p-value is below P")
     command.add_argument("--json", action="store_true", help="print JSON: an object, or a list for several files")
     command.set_defaults(runs=run_survival)
@@ -73,6 +78,8 @@ def run_survival(options: argparse.Namespace) -> int:
         if len(options.files) > 1:
             raise InputError("--plot FILE draws one table: name one file")
         refuse_place(options.plot, suffixes=_PICTURES, what="--plot draws a picture")
+    if options.output is not None:
+        _refuse_page(options)
     for path in options.files:
         try:
             table = read_survival(path, SurvivalColumns(**columns))
@@ -85,6 +92,8 @@ def run_survival(options: argparse.Namespace) -> int:
             say(("\n" if len(results) > 1 else "") + f"{table.description}\n{found.summary()}")
         if options.plot is not None:
             _draw(found, options.plot, to_errors=options.json)
+        if options.output is not None:
+            _write(found, table.description, options)
         if options.fail_below is not None and found.pvalue < options.fail_below:
             say(f"{path}: p = {found.pvalue:.3g} is below {options.fail_below:g}", to_errors=True)
             status = SAID_NO
@@ -103,6 +112,25 @@ def _horizons(text: str | None) -> tuple[float, ...]:
     if not found or not all(0 < t < float("inf") for t in found):
         raise InputError(f"--horizons names positive times such as 1,5, got {text!r}")
     return found
+
+
+def _refuse_page(options: argparse.Namespace) -> None:
+    """Refuse a page that could not be written, before the work and not after it."""
+    from kernelcal.reporting import environment, refuse_path
+
+    if len(options.files) > 1:
+        raise InputError(f"-o {options.output} is about one table, got {len(options.files)} files: each by itself")
+    refuse_path(options.output)
+    environment()
+
+
+def _write(found: Any, read: str, options: argparse.Namespace) -> None:
+    """Write the page and say where it is."""
+    from kernelcal.reporting import survival_page
+
+    command = shlex.join(["kernelcal", *map(str, options.said)])
+    page = survival_page(found, options.output, title=options.title, read=read, command=command)
+    say(f"wrote {page.path}", to_errors=options.json)
 
 
 def _draw(found: Any, path: Path, *, to_errors: bool) -> None:

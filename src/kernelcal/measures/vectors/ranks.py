@@ -127,7 +127,9 @@ class RankByDependence(_MeanRank):
 
 
 class RankByBandDepth(_MeanRank):
-    """Mean rank of outcomes by band depth: below 1/2 where they lie further out than draws, which are too narrow.
+    """Mean rank of outcomes by band depth.
+
+    Below 1/2 where they lie further out than draws, which are too narrow, or off.
 
     Examples
     --------

@@ -21,6 +21,7 @@ from kernelcal.statistics.vectors.scores import (
     variogram_scores,
 )
 from kernelcal.statistics.vectors.statistic import (
+    ENDS,
     TARP,
     PreparedPreRanks,
     PreRanks,
@@ -32,6 +33,7 @@ from kernelcal.statistics.vectors.statistic import (
 
 __all__ = [
     "DEFAULT_PRE_RANKS",
+    "ENDS",
     "PRE_RANKS",
     "TARP",
     "PreRanks",

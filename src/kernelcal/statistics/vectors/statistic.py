@@ -20,7 +20,16 @@ from kernelcal.statistics.vectors.pre_ranks import (
     unit_range,
 )
 
-__all__ = ["TARP", "PreRanks", "PreparedPreRanks", "RanksOfMembers", "ensemble_of", "members_of", "shifted_in_words"]
+__all__ = [
+    "ENDS",
+    "TARP",
+    "PreRanks",
+    "PreparedPreRanks",
+    "RanksOfMembers",
+    "ensemble_of",
+    "members_of",
+    "shifted_in_words",
+]
 
 
 TARP = "TARP"
@@ -283,21 +292,27 @@ _SHIFTED = {
     ),
     "band depth": (
         "outcomes are more central than draws: predictions too wide",
-        "outcomes are further out than draws: predictions too narrow",
+        "outcomes are further out than draws: predictions too narrow, or off",
     ),
     "energy": (
-        "outcomes are further out than draws: predictions too narrow",
+        "outcomes are further out than draws: predictions too narrow, or off",
         "outcomes are more central than draws: predictions too wide",
     ),
     "spanning tree": (
         "outcomes are more central than draws: predictions too wide",
-        "outcomes are further out than draws: predictions too narrow",
+        "outcomes are further out than draws: predictions too narrow, or off",
     ),
     TARP: (
         "outcomes are further from the reference points than draws",
         "outcomes are closer to the reference points than draws",
     ),
 }
+
+
+_MEANS = ("their mean varies more than predicted", "their mean varies less than predicted")
+_LARGE = ("spread", "dependence", "variogram")  # large or small where dependence is wrong, and then at one end too
+# What ends or middle of the ranks say, of pre-ranks that have a width
+ENDS = {"mean": _MEANS, "average rank": _MEANS, TARP: ("predictions too narrow", "predictions too wide")}
 
 
 def shifted_in_words(name: str, *, high: bool) -> str:
@@ -308,10 +323,11 @@ def shifted_in_words(name: str, *, high: bool) -> str:
 
 def _sentence(name: str, mean: float, ends: float) -> str:
     """Sentence for the rank of one pre-rank: a shift of ranks, or too many at the ends or in the middle."""
-    if abs(mean) >= abs(ends) and abs(mean) > _CLEAR:
+    said = ENDS.get(name)
+    if abs(mean) > _CLEAR and (name in _LARGE or abs(mean) >= abs(ends)):
         return f"{shifted_in_words(name, high=mean > 0)} ({name}: ranks {mean:+.1f} standard errors off)"
     if abs(ends) > _CLEAR:
-        where, word = ("at the ends", "narrow") if ends > 0 else ("in the middle", "wide")
-        said = f"too many outcomes {where} of their ranks by {name}: predictions too {word} there"
-        return f"{said} ({ends:+.1f} standard errors)"
+        found = f"too many outcomes {'at the ends' if ends > 0 else 'in the middle'} of their ranks by {name}"
+        means = "" if said is None else f": {said[0] if ends > 0 else said[1]}"
+        return f"{found}{means} ({ends:+.1f} standard errors)"
     return f"ranks by {name} are not uniform, without a clear direction"
