@@ -159,6 +159,8 @@ def test_a_page_of_the_history(run, tmp_path, capsys):
         assert ("ever" in cells[-1].split("</tr>")[0]) == (monitor.alarm.key == key)
     assert monitor.direction in text
     assert "to 100 with probability 0.01 at most" in text
+    assert "kernelcal report --state" in text
+    assert "in batches from day1.csv to day4.csv" in text
 
 
 @pytest.mark.parametrize(

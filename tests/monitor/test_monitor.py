@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.special import expit, logit
-from scipy.stats import binom
+from scipy.special import expit, logit, ndtri
+from scipy.stats import binom, qmc
 
 import kernelcal as kc
 from kernelcal.cases import Case
@@ -147,6 +147,21 @@ def test_learning_is_ridge_regression_by_newton_steps():
     kernels.learn(bets)
     lost = (1 - np.exp(-50 / 1000)) * (first - np.eye(64) / kernels.spreads[:, None, None] ** 2)
     np.testing.assert_allclose(kernels.precision[:, :2] - kernels.precision[:, 2:], lost[:, :2], atol=1e-10)
+
+
+def test_features_of_place_and_width_are_those_of_a_gaussian_kernel():
+    case = Case.of(*normal(np.random.default_rng(0), 300))
+    kind = kind_of(case)
+    kernels = Kernels(kind)
+    frequencies = ndtri(qmc.Halton(2, scramble=False).random(33)[1:])
+    for k, length in enumerate((0.5, 2.0)):
+        np.testing.assert_allclose(kernels.frequencies[32 * k : 32 * (k + 1)] * length, frequencies, atol=1e-12)
+    x = np.random.default_rng(1).normal(size=(300, 2))
+    bets = replace(bets_of(case, kind, np.zeros(300))[0], features=x)
+    kernels.scale = replace(kernels.scale, n=4.0, squares=np.full(2, 4.0))  # the identity
+    phi = kernels._features(bets)[1]
+    near = np.exp(-((x[:, None] - x) ** 2).sum(axis=2) / (2 * 2.0**2))
+    assert np.sqrt(np.mean((phi @ phi.T - near) ** 2)) < 0.06
 
 
 @pytest.mark.parametrize("kind", ["binary", "classes", "normal"])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg.lapack import dposv
+from scipy.special import ndtri
 
 from kernelcal.monitor.cells import CellBets, Kind
 from kernelcal.monitor.experts import LARGEST_LOGIT, OF_KERNELS, OF_UNIFORM, Expert
@@ -164,7 +165,7 @@ class Kernels(Learner):
         if kind.name == "binary":
             lengths, spreads, columns = [0.05, 0.2, 0.8], [0.3, 1.0], 1
         elif kind.ordered:
-            lengths, spreads, columns = [1.0, 3.0], [0.1, 0.3], 2
+            lengths, spreads, columns = [0.5, 2.0], [0.1, 0.3], 2
         self.lengths = lengths
         self.spreads = np.array([*spreads, *spreads])
         self.forgets = np.repeat([False, True], len(spreads))
@@ -277,11 +278,25 @@ def _mean_of_cells(basis: np.ndarray, bets: CellBets) -> np.ndarray:
 
 
 def _frequencies(kind: Kind, length: float, columns: int) -> np.ndarray:
-    """Frequencies of the kernel, shape (D / 2, columns): quantiles of the Cauchy law in one dimension, else drawn."""
-    half, rng = _FEATURES // 2, generator_of(0, "features of a monitor")  # alike everywhere
+    """Frequencies of the kernel, shape (D / 2, columns).
+
+    Of one dimension quantiles of the Cauchy law; of place and width normal scores of Halton's sequence, which cover the
+    plane more evenly than random ones; else random ones.
+    """
+    half = _FEATURES // 2
     if columns == 1:
         return np.asarray(np.tan(np.pi / 2 * (np.arange(half) + 0.5) / half) / length)[:, None]
-    normal = rng.standard_normal((half, columns))
     if kind.ordered:
-        return np.asarray(normal / length)  # Gaussian
+        return np.asarray(ndtri([[_mirrored(k, base) for base in (2, 3)] for k in range(1, half + 1)]) / length)
+    rng = generator_of(0, "features of a monitor")  # alike everywhere
+    normal = rng.standard_normal((half, columns))
     return np.asarray(normal / np.abs(rng.standard_normal((half, 1))) / length)  # Laplacian of the Euclidean distance
+
+
+def _mirrored(k: int, base: int) -> float:
+    """Digits of a number in reverse order behind the point (van der Corput)."""
+    found, share = 0.0, 1.0
+    while k:
+        share /= base
+        found, k = found + share * (k % base), k // base
+    return found

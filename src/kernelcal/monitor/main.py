@@ -112,6 +112,12 @@ class Monitor(Shown):
         return "" if self._kind is None else self._kind.name
 
     @property
+    def watched(self) -> str:
+        """How many rows of what, in words."""
+        words = {"": "nothing yet", "binary": "two classes"}
+        return f"{self.rows:,} rows of {words.get(self.kind, self.kind)}"
+
+    @property
     def keys(self) -> set[str]:
         """Names of all batches so far."""
         return set(self._batches)
@@ -313,7 +319,7 @@ class Monitor(Shown):
         }
 
     def _table(self) -> Table:
-        rows = [("watched", f"{self.rows:,} rows of {self.kind or 'nothing yet'}")]
+        rows = [("watched", self.watched)]
         rows += [("e-value", f"{self.evalue:.4g}, alarm at {1 / self.alpha:g}")]
         if self._lanes:
             rows += [
@@ -332,7 +338,7 @@ class Monitor(Shown):
             drift,
             alarms=times,
             change=self.changepoint,
-            title=f"{self.rows:,} rows of {self.kind or 'nothing yet'}",
+            title=self.watched,
             ax=ax,
         )
 

@@ -23,8 +23,15 @@ _CAPTION = (
     "an alarm. What lies far outside is drawn at the edge."
 )
 
+_ASSUMPTIONS = (
+    "Outcomes of one row tell nothing of those of another that its prediction did not know: rows share no subject.",
+    "Predictions are kept as they were before the outcomes, and which rows come does not depend on outcomes.",
+)
 
-def history_page(monitor: Any, path: Any, *, title: str = "Monitor of calibration", date: Any = None) -> Path:
+
+def history_page(
+    monitor: Any, path: Any, *, title: str = "Monitor of calibration", command: str = "", date: Any = None
+) -> Path:
     """Write a self-contained HTML page about a monitor.
 
     Parameters
@@ -35,6 +42,8 @@ def history_page(monitor: Any, path: Any, *, title: str = "Monitor of calibratio
         Of the page, which ends in .html or .htm.
     title : str
         Of the page.
+    command : str
+        That makes the page again; default the call in Python.
     date : datetime.date or str, optional
         Shown at the top; default SOURCE_DATE_EPOCH, or today.
 
@@ -60,24 +69,28 @@ def history_page(monitor: Any, path: Any, *, title: str = "Monitor of calibratio
     environment()  # what is missing is said before the work
     if not monitor.rows:
         raise InputError("this monitor has seen no rows: a page needs a first batch")
-    verdict = monitor.verdict
-    picture = drawn(Drawing("How near the alarms are", _CAPTION, verdict, monitor.plot, (7.5, 3.6)), "history")
+    chart = drawn(Drawing("How near the alarms are", _CAPTION, monitor.verdict, monitor.plot, (7.5, 3.6)), "history")
     raised = monitor.alarm is not None or monitor.drift_alarm is not None
-    watched = f"{monitor.rows:,} rows of {monitor.kind}"
-    heading = "The predictions are not what they claim" if raised else "No alarm so far"
+    heading = "The predictions are not what they claim." if raised else "No alarm so far."
+    batches = [key for key, *_ in monitor.history if key]
+    read = f"{monitor.watched}, in batches from {batches[0]} to {batches[-1]}" if batches else monitor.watched
     text = framed(
         "history.html",
         title,
-        Verdict("against" if raised else "nothing", heading, (verdict,)),
-        (picture,),
+        Verdict("against" if raised else "nothing", heading, (monitor.verdict,)),
+        (chart,),
         Run(alpha=monitor.alpha),
         date=day(date),
-        watched=watched,
-        batches=Grid("Every batch", _HEADER, _rows(monitor)),
-        methods=_methods(monitor),
+        watched=monitor.watched,
+        batches=Grid("Batches", _HEADER, _rows(monitor)),
         names=[],
         panels={},
         level="",
+        methods=_methods(monitor),
+        assumptions=_ASSUMPTIONS,
+        read=[("", read)],
+        command=command or f"kernelcal.reporting.history_page(kernelcal.Monitor.load(state), {str(path)!r})",
+        seed=monitor.seed,
     )
     write_whole(Path(path), text)
     return Path(path)
@@ -114,5 +127,4 @@ def _methods(monitor: Any) -> list[tuple[str, str]]:
             f"{monitor.run_length:,} rows at least, on average.",
         ),
         ("Change", "Where the leading expert was poorest, with the 95 % of rows that are likeliest by its bets."),
-        ("What it assumes", "Outcomes follow the predictions given all that came before; rows share no subject."),
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +97,9 @@ def run_history(options: argparse.Namespace) -> int:
     if options.files:
         raise InputError("--state is a page of the history alone: leave out the files, or leave out --state")
     monitor = Monitor.load(options.state)
-    say(f"{monitor.verdict}\nwrote {history_page(monitor, options.output, title=options.title)}")
+    command = shlex.join(["kernelcal", *map(str, options.said)])
+    page = history_page(monitor, options.output, title=options.title, command=command)
+    say(f"{monitor.verdict}\nwrote {page}")
     return FINE
 
 
