@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import tempfile
 from collections.abc import Callable, Mapping
@@ -124,7 +125,8 @@ def _check_columns(case: _Case) -> None:
         )
         close(np.asarray(data.y), np.array(_LABELS), what="a target")
     with contract(case.subject, "the file is left as it was, and closed"):
-        del source
+        del source, data
+        gc.collect()  # what holds itself holds its file until then
         claim(path.read_bytes() == before, "its bytes changed")
         claim(_open_files() <= open_files, "it is still open")
 

@@ -29,7 +29,7 @@ def load_arrow(path: Path) -> dict[str, np.ndarray]:
         with pyarrow.memory_map(str(path)) as file:
             start = file.read(6)
         if start == b"ARROW1" or path.suffix.lower() == ".feather":
-            return arrow_arrays(path, pyarrow.feather.read_table(path))
+            return arrow_arrays(path, pyarrow.feather.read_table(path, memory_map=False))
         with pyarrow.ipc.open_stream(str(path)) as stream:
             return arrow_arrays(path, stream.read_all())
     except (pyarrow.ArrowException, OSError, ValueError) as error:
