@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 # the same examples in every run: a test that fails fails for everybody
-hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=50)
+hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=100)
 hypothesis.settings.load_profile("fixed")
 
 DATA = Path(__file__).resolve().parent / "data"

@@ -147,7 +147,7 @@ def test_the_strongest_place_is_said_in_words(kind, sign):
     rng = np.random.default_rng(7)
     given = columns(rng)
     y, predictions = made(rng, given, sign * size * effect(given).astype(float))
-    result = kc.calibration_test(y, predictions, given=given, draws=199)
+    result = kc.calibration_test(y, predictions, given=given, draws=499)
     assert result.pvalue <= 0.05
     # two seasons at one site may beat a trend over all days by chance
     first = next(text for text in result.given.sentences if kind != "a date" or text.startswith("the later"))
