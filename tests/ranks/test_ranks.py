@@ -195,6 +195,17 @@ def test_named_variables_are_flattened():
     np.testing.assert_array_equal(table.values[:, 0], table.values[:, 2])
 
 
+@pytest.mark.filterwarnings("ignore::FutureWarning")  # arviz announces its next version
+def test_inference_data_of_arviz():
+    arviz, xarray = pytest.importorskip("arviz"), pytest.importorskip("xarray")
+    theta, samples = draws(60, 8)
+    values = {"mu": (("chain", "draw", "simulation"), np.moveaxis(samples[..., 0].reshape(60, 2, 4), 0, 2))}
+    truth = xarray.Dataset({"mu": ("simulation", theta[:, 0])})
+    found = ranks_of_draws(truth, arviz.InferenceData(posterior=xarray.Dataset(values)))[0]
+    expected = ranks_of_draws({"mu": theta[:, 0]}, {"mu": samples[:, :, 0]})[0]
+    np.testing.assert_array_equal(found.values, expected.values)
+
+
 def test_datasets_with_chains():
     xarray = pytest.importorskip("xarray")
     theta, samples = draws(60, 8)
