@@ -49,6 +49,35 @@ def test_the_way_is_thinned_evenly():
     np.testing.assert_array_equal(wealth.marks, np.arange(0, 901, wealth.step))
 
 
+def test_the_interval_of_a_change_holds_it_wherever_it_lies_in_a_stretch():
+    """Of a long way stretches are kept: a change just before the end of one is not put into the next."""
+    held = shown = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        change = 2**13 - rng.integers(0, 40)  # of stretches of 128 rows
+        x = rng.normal(np.where(np.arange(2**13 + 300) < change, 0.0, 0.7))
+        wealth = Wealth.begin(np.ones(1))
+        wealth.add((0.7 * x - 0.245)[:, None])
+        began, low, high = wealth.change()
+        assert low <= began <= high
+        held += low <= change <= high
+        shown += high - low < 512
+    assert wealth.step == 128
+    assert held >= 35
+    assert shown >= 35  # and says something
+
+
+@pytest.mark.parametrize("cuts", [[1000], [1, 499, 500], [300, 7, 693]])
+def test_stretches_hold_the_likelihood_of_all_their_rows(cuts):
+    rng = np.random.default_rng(4)
+    bets, wealth = rng.normal(size=(1000, 2)), Wealth.begin(np.ones(2) / 2)
+    for part in np.split(bets, np.cumsum(cuts)[:-1]):
+        wealth.add(part)
+    way = np.concatenate([np.zeros((1, 2)), bets.cumsum(axis=0)])
+    expected = [-np.logaddexp.reduce(-way[k : k + wealth.step]) for k in wealth.marks]
+    np.testing.assert_allclose(wealth.ways, expected)
+
+
 def test_money_of_shards_one_after_the_other_is_a_product_of_bets():
     """All the money that the first shard left is bet by the second: experts go on, the reserve is spread anew."""
     rng = np.random.default_rng(2)

@@ -88,3 +88,31 @@ def test_rows_of_the_fit_are_refused():
         found.check(y[50:], p[50:])
     with pytest.raises(InputError, match="of 2 classes, got Normal"):
         found.check(p, kc.Normal(p, np.ones(200)))
+
+
+@pytest.mark.parametrize("how", ["clusters", "horizon"])
+def test_the_error_of_the_gain_is_that_of_rows_that_depend(how):
+    """Blocks of rows that repeat each other tell as much as one row each, however many these are."""
+    rng = np.random.default_rng(5)
+    p = rng.uniform(0.05, 0.95, 300)
+    found = recalibrate((rng.random(300) < p).astype(int), p, "platt", test=False)
+    block = np.repeat(np.arange(20), 15)
+    q, y = rng.uniform(0.05, 0.95, 20)[block], rng.integers(0, 2, 20)[block]
+    depend = {"clusters": block} if how == "clusters" else {"time": np.arange(300), "horizon": 15}
+    check, alone = found.check(y, q, draws=19, **depend), found.check(y, q, draws=19)
+    made = found(q).p
+    gains = np.log(np.where(y == 1, made, 1 - made)) - np.log(np.where(y == 1, q, 1 - q))
+    assert alone.gain_error == pytest.approx(gains.std() / np.sqrt(300))
+    if how == "clusters":
+        assert check.gain_error == pytest.approx(gains[::15].std(ddof=1) / np.sqrt(20))
+    else:
+        assert check.gain_error > 2 * alone.gain_error
+
+
+def test_a_map_of_overlapping_forecasts_is_judged_by_their_error():
+    rng = np.random.default_rng(0)
+    walk = np.convolve(rng.normal(size=419), np.ones(20), "valid") / np.sqrt(20)
+    laws = kc.Normal(np.zeros(400), np.ones(400))
+    alone = recalibrate(walk, laws, "one shift, one factor", test=False)
+    overlapping = recalibrate(walk, laws, "one shift, one factor", test=False, time=np.arange(400), horizon=20)
+    assert overlapping.fit.gain_error > 2 * alone.fit.gain_error

@@ -58,7 +58,8 @@ class Wealth:
     rows : int
         t.
     ways : numpy.ndarray of shape (K, E)
-        Sums at some rows, `marks`: every 2^j-th, at most 128 of them.
+        ``-log sum exp(-S)`` of stretches of rows, S the sum of log e-values after a row. They begin at `marks`, every
+        2^j-th row, of which there are at most 128.
     """
 
     weights: np.ndarray
@@ -120,30 +121,37 @@ class Wealth:
         return told, turned
 
     def _look(self, way: np.ndarray, first: int) -> None:
-        """Follow the least sums, and keep some of the way."""
+        """Follow the least sums, and what stretches of the way hold."""
         k = way.argmin(axis=0)
         least = way[k, np.arange(way.shape[1])]
         lower = least < self.least
         self.began = np.where(lower, first + 1 + k, self.began)
         self.least = np.where(lower, least, self.least)
         rows = np.arange(first + 1, first + len(way) + 1)
-        taken = rows % self.step == 0
-        marks, ways = np.concatenate([self.marks, rows[taken]]), np.concatenate([self.ways, way[taken]])
-        self.marks, self.ways = marks, ways
+        self.marks, self.ways = np.concatenate([self.marks, rows]), np.concatenate([self.ways, way])
+        self._gather()
         self._thin()
 
     def _thin(self) -> None:
-        """Keep the first row of every stretch of `step` rows, where there are too many."""
+        """Make stretches twice as long, where there are too many."""
         while len(self.marks) > _CHECKPOINTS:
             self.step *= 2
-            kept = np.unique(self.marks // self.step, return_index=True)[1]
-            self.marks, self.ways = self.marks[kept], self.ways[kept]
+            self._gather()
+
+    def _gather(self) -> None:
+        """Put rows and stretches of one multiple of `step` together: what lies between marks counts too."""
+        first = np.unique(self.marks // self.step, return_index=True)[1]
+        if len(first) < len(self.marks):
+            least = np.minimum.reduceat(self.ways, first, axis=0)
+            size = np.diff(np.append(first, len(self.marks)))
+            held = np.add.reduceat(np.exp(np.repeat(least, size, axis=0) - self.ways), first, axis=0)
+            self.marks, self.ways = self.marks[first], least - np.log(held)
 
     def change(self, level: float = 0.95) -> tuple[int, int, int]:
         """Return after which row the leading expert says that a change began, and an interval of rows.
 
-        The interval is the highest part of ``exp(-S)`` over the rows that were kept, S the sum of the log e-values of
-        the expert: the likelihood of a change to what it bets on, with no row preferred.
+        The interval is the highest part of ``exp(-S)`` over all rows, S the sum of the log e-values of the expert: the
+        likelihood of a change to what it bets on, with no row preferred. It consists of whole stretches.
         """
         lead = int((np.log(self.weights) + self.logs - self.least).argmax())
         way, marks = self.ways[:, lead], self.marks
@@ -162,7 +170,7 @@ class Wealth:
         """
         ever = np.logaddexp(earlier.ever + self.logs, earlier.log_reserve + self.ever)
         drift = np.logaddexp(earlier.drift + self.logs, self.drift)
-        way = self.ways[1:] + earlier.logs
+        kept = slice(int(self.step == 1), None)  # a first row alone is the last one of the earlier
         lower = earlier.logs + self.least < earlier.least
         joined = Wealth(
             self.weights,
@@ -173,8 +181,8 @@ class Wealth:
             np.where(lower, earlier.logs + self.least, earlier.least),
             np.where(lower, earlier.rows + self.began, earlier.began),
             earlier.rows + self.rows,
-            np.concatenate([earlier.marks, earlier.rows + self.marks[1:]]),
-            np.concatenate([earlier.ways, way]),
+            np.concatenate([earlier.marks, earlier.rows + self.marks[kept]]),
+            np.concatenate([earlier.ways, earlier.logs + self.ways[kept]]),
             max(earlier.step, self.step),
         )
         joined._thin()
