@@ -13,8 +13,9 @@ BOTH = (EnergyScore(), VariogramScore(order=1.0))
 COVARIANCE = np.array([[1.0, 0.6], [0.6, 1.0]])
 
 
-def data(n=60, size=8, factor=1.0, seed=0):
-    x = np.random.default_rng(seed).multivariate_normal([0, 0], COVARIANCE, (n, size + 1))
+def data(n=60, size=8, factor=1.0, seed=0, dimension=2):
+    covariance = COVARIANCE if dimension == 2 else np.full((dimension, dimension), 0.5) + np.eye(dimension) / 2
+    x = np.random.default_rng(seed).multivariate_normal(np.zeros(dimension), covariance, (n, size + 1))
     return x[:, 0], kc.Samples(factor * x[:, 1:])
 
 
@@ -39,9 +40,10 @@ def test_few_draws_a_row_are_said_to_move_what_is_expected():
     assert not any("nearer to the value" in note for note in many.notes)
 
 
+@pytest.mark.parametrize("dimension", [2, 4])
 @pytest.mark.parametrize("missing", [False, True])
-def test_members_are_scored_among_the_others(missing):
-    y, draws = data(7, 5)
+def test_members_are_scored_among_the_others(missing, dimension):
+    y, draws = data(7, 5, dimension=dimension)
     weights = np.ones((7, 5))
     weights[2, 1] = 0 if missing else 1
     batch = kc.Samples(draws.draws, weights=weights) if missing else draws

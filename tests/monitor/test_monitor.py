@@ -6,15 +6,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.special import expit, logit, ndtri
-from scipy.stats import binom, qmc
+from scipy.stats import binom, norm, qmc
 
 import kernelcal as kc
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.monitor import Monitor
-from kernelcal.monitor.cells import bets_of, kind_of
+from kernelcal.monitor.cells import Kind, bets_of, kind_of
+from kernelcal.monitor.experts import NormalMaps
 from kernelcal.monitor.lanes import Lane, experts_of
-from kernelcal.monitor.learners import Kernels, Learner
+from kernelcal.monitor.learners import ClassScales, Kernels, Learner
 from kernelcal.predictions import Poisson, Quantiles, Samples
 
 LEVELS = [0.1, 0.25, 0.5, 0.75, 0.9]
@@ -29,6 +30,14 @@ def binary(rng, n, slope=1.0, shift=0.0):
 def classes(rng, n, power=1.0):
     q = rng.dirichlet([0.7] * 4, n)
     p = q**power / (q**power).sum(axis=1, keepdims=True)
+    return (q.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1).clip(0, 3), kc.Categorical(p)
+
+
+def tilted(rng, n, bias):
+    """Four classes, of which the third happens more often than predicted."""
+    p = rng.dirichlet([0.7] * 4, n)
+    q = p * np.exp([0, 0, bias, 0])
+    q /= q.sum(axis=1, keepdims=True)
     return (q.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1).clip(0, 3), kc.Categorical(p)
 
 
@@ -149,6 +158,107 @@ def test_learning_is_ridge_regression_by_newton_steps():
     np.testing.assert_allclose(kernels.precision[:, :2] - kernels.precision[:, 2:], lost[:, :2], atol=1e-10)
 
 
+def test_scales_and_biases_of_classes_are_learned_by_newton_steps():
+    """Two blocks, row by row and class by class: gradient of the log-likelihood and its Fisher information."""
+    rng = np.random.default_rng(4)
+    case = Case.of(*classes(rng, 30, 2.0))
+    bets, learner = bets_of(case, kind_of(case), np.zeros(30))[0], ClassScales(4)
+    precisions, thetas = [np.eye(6) / spread**2 for spread in (0.1, 0.3)], np.zeros((2, 6))
+    for _ in range(2):
+        bet = learner.log_bets(bets)
+        learner.learn(bets)
+        for k in range(2):
+            gradient, before = np.zeros(6), thetas[k].copy()
+            for row, (p, label) in enumerate(zip(bets.p, case.targets, strict=True)):
+                x = np.column_stack([np.log(p), np.arange(4) == p.argmax(), np.eye(4)])
+                powers = np.exp(x @ before)
+                q = p * powers / (p @ powers)
+                assert bet[row, k] == pytest.approx(np.log(q[label] / p[label]))
+                gradient += x[label] - q @ x
+                precisions[k] += (x * q[:, None]).T @ x - np.outer(q @ x, q @ x)
+            thetas[k] += np.linalg.solve(precisions[k], gradient)
+        np.testing.assert_allclose(learner.theta, thetas, rtol=1e-9)
+    assert np.abs(thetas[:, 0]).min() > 0.01  # else no scale is tried
+
+
+@pytest.mark.parametrize("kind", ["classes", "quantiles"])
+def test_kernels_of_many_cells_learn_row_by_row(kind):
+    """Newton steps written out; of a row that may lie in several cells the mean over these counts, given their p."""
+    rng = np.random.default_rng(5)
+    case = Case.of(*KINDS[kind](rng, 12))
+    told = kind_of(case)
+    bets, kernels = bets_of(case, told, np.zeros(12))[0], Kernels(told)
+    if told.ordered:
+        bets = replace(bets, high=np.minimum(bets.low + np.arange(12) % 3, told.cells - 1))
+        assert (bets.high > bets.low).any()
+    phi = kernels._features(bets)
+    kernels.learn(bets)
+    for at in np.ndindex(kernels.shape):
+        own, columns = phi[at[0]], told.basis.shape[1]
+        precision, slopes = np.eye(64) / kernels.spreads[at[1]] ** 2, np.zeros((columns, 64))
+        for row in range(12):
+            p, cells = bets.p[row], slice(bets.low[row], bets.high[row] + 1)
+            mean = p @ told.basis
+            precision += max(p @ (told.basis - mean) ** 2) * np.outer(own[row], own[row])
+            slopes += np.outer(np.average(told.basis[cells], axis=0, weights=p[cells]) - mean, own[row])
+        np.testing.assert_allclose(kernels.w[at], np.linalg.solve(precision, slopes.T).T, atol=1e-12)
+
+
+def test_the_basis_of_ordered_cells_is_orthonormal_and_that_of_normal_scores():
+    """Polynomials of the means of a standard normal number over its cells, of length 1 under the claimed shares."""
+    kind = kind_of(Case.of(*quantiles(np.random.default_rng(0), 3)))
+    p, basis = kind.probabilities, kind.basis
+    edges = ndtri([0, *LEVELS, 1])
+    means = np.array([norm.expect(lb=a, ub=b, conditional=True) for a, b in itertools.pairwise(edges)])
+    np.testing.assert_allclose(basis.T @ (p[:, None] * basis), np.eye(4), atol=1e-12)
+    np.testing.assert_allclose(p @ basis, 0, atol=1e-12)
+    np.testing.assert_allclose(basis[:, 0], means / np.sqrt(p @ means**2), atol=1e-6)
+    assert (basis[-1] > 0).all()
+
+
+def test_shifts_and_widths_of_normal_scores_bet_the_ratio_of_chances():
+    """Of every cell; chances that are 0 in double precision have logarithms too."""
+    levels = (1e-300, 0.1, 0.5, 0.9)
+    maps = NormalMaps(Kind("quantiles", 5, levels))
+    edges, claimed = ndtri([0, *levels, 1]), np.diff([0, *levels, 1])
+    for k, (shift, width) in enumerate(zip(maps.shifts, maps.slopes, strict=True)):
+        chances = np.diff(norm.cdf(edges, shift, width))[1:] / claimed[1:]
+        np.testing.assert_allclose(maps.table[1:, k], np.log(chances), rtol=1e-8, atol=1e-12)
+        assert maps.table[0, k] == pytest.approx(norm.logcdf(edges[1], shift, width) - np.log(1e-300), rel=1e-9)
+
+
+def test_the_pvalue_is_the_inverse_of_the_money():
+    rng = np.random.default_rng(0)
+    right, wrong = Monitor().update(*binary(rng, 200)), Monitor().update(*binary(rng, 200, 0.2))
+    assert right.evalue < 1
+    assert right.pvalue == 1
+    assert wrong.pvalue == pytest.approx(1 / wrong.evalue)
+    assert wrong.pvalue < 0.05
+
+
+def test_the_alarm_comes_with_the_first_row_whose_money_is_the_inverse_of_alpha():
+    y, batch = binary(np.random.default_rng(2), 300, 0.3)
+    whole, monitor, money = Monitor(alpha=0.1).update(y, batch), Monitor(alpha=0.1), []
+    while not money or money[-1] < 10:
+        row = len(money)
+        money.append(monitor.update(y[[row]], kc.Bernoulli(batch.p[[row]])).evalue)
+        assert (monitor.alarm is None) == (money[-1] < 10)
+    assert max(money[:-1]) > 2
+    assert whole.alarm.row == monitor.alarm.row == len(money)
+
+
+@pytest.mark.parametrize(("alpha", "alarmed"), [(0.5, True), (0.04, False)])
+def test_shards_raise_an_alarm_where_the_money_of_both_is_the_inverse_of_alpha(alpha, alarmed):
+    shards = []
+    for seed in (3, 4):
+        y, batch = binary(np.random.default_rng(seed), 40, 0.4)
+        shards.append(Monitor(alpha=alpha, rng=seed).update(y, batch))
+        shards[-1].alarm = None
+    both = shards[0].merge(shards[1])
+    assert 2 < both.evalue < 25
+    assert (both.alarm is not None) == alarmed
+
+
 def test_features_of_place_and_width_are_those_of_a_gaussian_kernel():
     case = Case.of(*normal(np.random.default_rng(0), 300))
     kind = kind_of(case)
@@ -209,6 +319,8 @@ def test_wrong_predictions_raise_an_alarm_and_any_cut_of_batches_is_the_same(kin
         (lambda rng: binary(rng, 800, 1.0, -0.6), ["class 1 happens less often"]),
         (lambda rng: classes(rng, 800, 2.0), ["over-confident"]),
         (lambda rng: classes(rng, 800, 0.5), ["under-confident"]),
+        (lambda rng: tilted(rng, 800, 0.9), ["class 2 happens more often"]),
+        (lambda rng: tilted(rng, 1500, -1.5), ["class 2 happens less often"]),
         (lambda rng: normal(rng, 800, 1.4), ["over-confident", "times as wide"]),
         (lambda rng: normal(rng, 800, 0.7), ["under-confident"]),
         (lambda rng: normal(rng, 800, 1.0, 0.4), ["above the predictions"]),

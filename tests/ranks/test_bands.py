@@ -11,8 +11,19 @@ from kernelcal import InputError
 from kernelcal.ranks import RankTable, chance_inside, ecdf_difference, simultaneous_band
 
 
-def test_the_chance_is_a_sum_over_all_counts():
-    points, low, high = np.array([0.2, 0.5, 0.6]), np.array([0, 1, 2]), np.array([3, 4, 5])
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [
+        ([0, 1, 2], [3, 4, 5]),
+        ([2, 0, 1], [6, 5, 3]),
+        ([4, 0, 0], [6, 2, 6]),
+        ([4, 0, 0], [6, 3, 6]),
+        ([2, 3, 0], [1, 6, 6]),
+    ],
+)
+def test_the_chance_is_a_sum_over_all_counts(low, high):
+    """Of any ends, of which some fall, and some leave no number."""
+    points, low, high = np.array([0.2, 0.5, 0.6]), np.array(low), np.array(high)
     law = multinomial(6, [0.2, 0.3, 0.1, 0.4])
     total = 0.0
     for a, b, c in itertools.product(range(7), repeat=3):

@@ -102,6 +102,9 @@ def test_ranks_among_very_many_draws_are_placed_at_random():
     assert any("random places" in note for note in found.notes)
     assert found.histogram().counts.sum() == 300
     assert not found.rejected
+    steps = found.table.case(0).targets * 20_001 - ranks
+    assert 0 <= steps.min() < 0.05
+    assert 0.95 < steps.max() < 1
 
 
 def test_notes_fit_what_was_given():

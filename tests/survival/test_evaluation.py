@@ -16,8 +16,10 @@ from kernelcal.survival import (
     SurvivalCurves,
     asked_survival,
     bets,
+    brier_at,
     evaluate,
     imputed_censoring,
+    kaplan_meier,
     outcomes_of,
     read_survival,
 )
@@ -169,6 +171,24 @@ def test_weights_and_clusters():
         evaluate(y, law, clusters=np.repeat(np.arange(3), 40))
     with pytest.raises(InputError, match="use null='flips'"):
         evaluate(y, law, clusters=np.repeat(np.arange(30), 4), null="redraw")
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_numbers_of_a_horizon_are_means_and_kaplan_meier_of_the_rows(weighted):
+    """Of rows with whole weights as of so many rows each."""
+    law, (time, event), _ = one_set(np.random.default_rng(3), 60)
+    weights = np.arange(60) % 3 + 1 if weighted else np.ones(60, int)
+    found = evaluate((time, event), law, weights=weights if weighted else None, draws=19, horizons=(0.4, 1.0))
+    many = np.repeat(np.arange(60), weights)
+    curve, share = kaplan_meier(time[many], event[many]), 100 * (1 - found.events / 60)
+    for one in found.horizons:
+        risk = stats.weibull_min.cdf(one.time, 1.5, scale=law.quantile(1 - np.exp(-1.0)))
+        assert one.predicted == pytest.approx(risk[many].mean())
+        assert one.observed == pytest.approx(1 - curve.at(one.time))
+        alike = np.full(60, curve.at(one.time))
+        for survival, brier in ((1 - risk, one.brier), (alike, one.reference)):
+            assert brier == pytest.approx(brier_at(one.time, survival[many], time[many], event[many]))
+    assert f"60, {event.sum()} with an event ({share:.0f} % censored)" in " ".join(str(found).split())
 
 
 def test_horizons_that_nobody_reached_have_no_observed_risk():

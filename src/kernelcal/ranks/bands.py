@@ -113,15 +113,13 @@ def chance_inside(n: int, points: np.ndarray, low: np.ndarray, high: np.ndarray)
     low, high = np.append(low, n), np.append(high, n)
     first, chances = 0, np.ones(1)
     for width, bottom, top in zip(widths, low, high, strict=True):
-        if top < bottom:
+        if top < max(bottom, first):  # numbers never fall: an end below a lower end before it leaves none
             return 0.0
-        steps = np.arange(max(0, top - first) + 1)
+        steps = np.arange(top - first + 1)
         mean = n * width
         poisson = np.exp(steps * np.log(mean) - mean - gammaln(steps + 1))
         moved = np.convolve(chances, poisson)[: top - first + 1]
         start = max(bottom - first, 0)
         chances, first = moved[start:], first + start
-        if len(chances) == 0:
-            return 0.0
     whole = np.exp(n * np.log(n) - n - gammaln(n + 1))
     return float(min(chances.sum() / whole, 1.0))

@@ -47,6 +47,17 @@ def test_the_interval_of_predictions_is_told():
     assert found.options["where"] == "more events than predicted at predictions from 0.3 to 0.5"
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_the_predictions_up_to_the_largest_sum_are_told(seed):
+    y, p, w = rows(seed=seed)
+    y = 1 - y if seed % 2 else y
+    sums = {b: w[p <= b] @ (y - p)[p <= b] for b in np.unique(p)}
+    last = max(sums, key=lambda b: abs(sums[b]))
+    more = "more" if sums[last] > 0 else "fewer"
+    found = KSError()(y, p, weights=w)
+    assert found.options["where"] == f"{more} events than predicted at predictions from {p.min():.4g} to {last:.4g}"
+
+
 def test_p_values_tend_to_those_of_brownian_motion():
     """P(max |B| > x) = 1 - (4 / pi) sum (-1)^k / (2 k + 1) exp(-(2 k + 1)^2 pi^2 / (8 x^2))."""
     rng = np.random.default_rng(3)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import t, ttest_rel
 
 import kernelcal as kc
 from kernelcal.errors import InputError
@@ -74,6 +75,16 @@ def test_intervals_cover_the_skill():
         row = skill(y, batch, kc.Normal(np.zeros(120), np.full(120, np.sqrt(2)))).rows[0]
         held += row.interval[0] <= truth <= row.interval[1]
     assert 180 <= held <= 199  # 190 +- 3 standard deviations
+
+
+def test_the_pvalue_is_that_of_student_and_the_interval_of_the_delta_method():
+    y, batch = forecasts(9)
+    naive = kc.Normal(np.zeros(9), np.full(9, 1.5))
+    row, own, other = skill(y, batch, naive).rows[0], crps_rows(y, batch), crps_rows(y, naive)
+    assert row.pvalue == pytest.approx(ttest_rel(own, other).pvalue)
+    parts = own / other.mean() - own.mean() * other / other.mean() ** 2
+    ends = row.skill + t.ppf([0.025, 0.975], 8) * parts.std(ddof=1) / 3
+    assert row.interval == pytest.approx((ends[0], min(ends[1], 1)))
 
 
 def test_rows_that_depend_have_wider_intervals():
