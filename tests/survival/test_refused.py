@@ -93,9 +93,9 @@ def written(folder, **columns):
     ("said", "columns", "words"),
     [
         (
-            ["--times", "1,x,3"],
+            ["--times", "1,x"],
             {},
-            "--times names the times of the columns of predictions, such as 1,5,10, got '1,x,3'",
+            "--times names the times of the columns of predictions, such as 1,5,10, got '1,x'",
         ),
         (["--times", "time"], {}, "the column of the observed times is --duration"),
         (["--risk", "S_*"], {}, "the risk of row 0 falls from 0.606531 in S_0.5 to 0.367879 in S_1"),

@@ -290,8 +290,8 @@ def _times(names: Sequence[str], said: SurvivalColumns) -> list[float]:
             found = [float(part) for part in said.times.split(",")]
         except ValueError:
             raise InputError(
-                f"--times names the times of the columns of predictions, such as 1,5,10, got {said.times!r}; the column "
-                "of the observed times is --duration"
+                f"--times names the times of the columns of predictions, such as 1,5,10, got {said.times!r}; the "
+                "column of the observed times is --duration"
             ) from None
         if len(found) != len(names):
             raise InputError(f"--times names {len(found)} times, but there are {len(names)} columns of predictions")
