@@ -20,7 +20,7 @@ def test_a_field_with_settings():
 
 @pytest.mark.parametrize("coverage", ["x", None, True, [0.5], np.nan, 80])
 def test_a_coverage_that_is_no_share(coverage):
-    with pytest.raises(InputError, match="coverage is the share of answers that is kept, such as 0.8, got"):
+    with pytest.raises(InputError, match=r"coverage is the share of answers that is kept, such as 0\.8, got"):
         SelectiveAccuracy(coverage)
 
 

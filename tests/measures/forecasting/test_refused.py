@@ -50,7 +50,7 @@ def test_arrays_of_probabilities_have_the_climatology_of_their_class():
 
 @pytest.mark.parametrize("score", ["x", "slope", 3])
 def test_a_score_that_is_none(score):
-    with pytest.raises(InputError, match="score must be one of 'crps', 'twcrps', .* or such a measure with settings"):
+    with pytest.raises(InputError, match=r"score must be one of 'crps', 'twcrps', .* or such a measure with settings"):
         skill(Y, P, score=score)
 
 
