@@ -108,7 +108,11 @@ def _made(part: Any) -> list[Measure]:
         return [MEASURES.made(name) for name in _names(part)]
     name = settings[1]
     if name not in MEASURES:
-        _names(name)  # which refuses it, or names a field: fields have no settings
+        _names(name)  # which refuses it, if it is no field either
+        raise InputError(
+            f"measures: {part!r} has settings, and {name!r} is a field, the name of {', '.join(FIELDS[name])}: write "
+            "settings behind the measure they belong to, as in coverage(level=0.5)"
+        )
     try:
         given = {}
         for one in filter(str.strip, settings[2].split(",")):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Literal, Self
 
@@ -186,7 +186,7 @@ class Monitor(Shown):
         if weights is not None:
             raise InputError("case weights have no place in a bet: leave them out, or watch strata of rows one by one")
         name = "" if key is None else str(key)
-        if np.ndim(y) == 0:
+        if not isinstance(y, Mapping | None) and np.ndim(y) == 0:
             y, predictions = [y], predictions if isinstance(predictions, Predictions) else np.asarray(predictions)[None]
         case = Case.of(y, predictions, classes=classes, lens=lens)
         kind = kind_of(case)
@@ -361,8 +361,9 @@ class Monitor(Shown):
             For other options or another kind, for a batch that both took in, for ``beside`` with horizons beyond 1,
             and where one seed broke ties in both: their bets are not independent then.
         """
-        if not isinstance(other, Monitor):
-            raise InputError(f"a monitor is joined with another one, got {type(other).__name__}")
+        if not isinstance(other, Monitor) or other is self:
+            got = "itself: rows would count twice" if other is self else type(other).__name__
+            raise InputError(f"a monitor is joined with another one, got {got}")
         if how not in ("after", "beside"):
             raise InputError(f"how must be 'after' or 'beside', got {how!r}")
         mine = (self.alpha, self.run_length, self.horizon)
@@ -402,7 +403,7 @@ class Monitor(Shown):
             )
         if how == "beside" and self.horizon > 1:
             raise InputError("lanes of overlapping forecasts are joined one after the other: pass how='after'")
-        lanes = list(self._lanes)
+        lanes = self._lanes.copy()
         for k, new in enumerate(other._lanes):  # its first row comes after the last one of this
             at = (self.rows + k) % self.horizon
             lanes[at] = lanes[at].joined(new, how)
@@ -410,8 +411,7 @@ class Monitor(Shown):
 
     def save(self, path: Any) -> None:
         """Write the monitor to an npz file, whole or not at all, with version and checksum; no pickles."""
-        both = (self.alarm, self.drift_alarm)
-        alarms = [None if one is None else [one.row, one.log_value, one.key] for one in both]
+        alarms = [None if one is None else [one.row, one.log_value, one.key] for one in (self.alarm, self.drift_alarm)]
         kind = None if self._kind is None else asdict(self._kind)
         options = {"alpha": self.alpha, "run_length": self.run_length, "horizon": self.horizon, "rng": self.seed}
         head = {"options": options, "kind": kind, "lens": self._lens, "rows": self.rows, "alarms": alarms}

@@ -31,6 +31,7 @@ __all__ = ["Recalibration", "recalibrate"]
 _BLOCKS = 5
 _ROUNDING = 1e-12
 _WORTH = 1.0  # standard errors by which a map must be better
+_DAMAGED = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError)
 _FORMAT, _VERSION = "kernelcal recalibration", 1
 _MANY = 0.1  # share of the rows of the fit among others from which it is said
 _SEEN = "{:.0%} of the rows of the map's fit are among these: no test or score of them shows what the map does"
@@ -215,8 +216,8 @@ class Recalibration(Shown):
             raise InputError(
                 f"this map cannot be saved: {error}; classes are named by text, numbers or booleans"
             ) from None
-        head = {"format": _FORMAT, "version": _VERSION, "method": self.method, "checksum": _checksum(fit)}
-        head["marks"] = list(self.marks)
+        head = {"format": _FORMAT, "version": _VERSION, "method": self.method, "marks": list(self.marks)}
+        head["checksum"] = _checksum(json.loads(fit), head)
         with written_whole(place) as unfinished:
             unfinished.write_text(json.dumps({**head, "fit": json.loads(fit)}, indent=1) + "\n", encoding="utf-8")
 
@@ -228,25 +229,40 @@ class Recalibration(Shown):
         try:
             saved = json.loads(Path(path).read_text(encoding="utf-8"))
             named = saved["format"], saved["version"]
-            fit, told, method = saved["fit"], saved["checksum"], str(saved["method"])
+            told = saved["checksum"]
         except FileNotFoundError:
             raise InputError(f"{path}: there is no such file") from None
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except IsADirectoryError:
+            raise InputError(f"{path} is a folder: name the file in it that a map was saved to") from None
+        except (OSError, *_DAMAGED) as error:
             raise InputError(
-                f"{path} is no map of kernelcal, or it is damaged ({type(error).__name__}: {error})"
+                f"{path} is no map of kernelcal, or it is damaged ({type(error).__name__}: {error}): name the file "
+                "that a map was saved to (command line: --save)"
             ) from None
         if named != (_FORMAT, _VERSION):
             raise InputError(
                 f"{path} is written as {named[0]!r} version {named[1]!r}, this reads {_FORMAT!r} {_VERSION}"
             )
-        if _checksum(json.dumps(fit, allow_nan=False)) != told:
-            raise InputError(f"{path} was altered after it was written: its checksum is another. Save the map again")
-        kind = ClassFit if fit["kind"] == "classes" else NumberFit
-        return cls(kind.of_state(fit), method, marks=tuple(saved.get("marks", ())))
+        try:
+            fit = saved["fit"]
+            if _checksum(fit, saved) != told:
+                raise InputError(
+                    f"{path} was altered after it was written: its checksum is another. Save the map again"
+                )
+            kind = ClassFit if fit["kind"] == "classes" else NumberFit
+            return cls(kind.of_state(fit), str(saved["method"]), marks=tuple(map(int, saved["marks"])))
+        except InputError:
+            raise
+        except _DAMAGED as error:
+            raise InputError(
+                f"{path} is not a whole map ({type(error).__name__}: {error}): save the map again"
+            ) from None
 
 
-def _checksum(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+def _checksum(fit: Any, head: dict[str, Any]) -> str:
+    """Number that changes with the map, its method and the rows that it would know again."""
+    told = {"fit": fit, "method": head["method"], "marks": head["marks"]}
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
 
 def recalibrate(

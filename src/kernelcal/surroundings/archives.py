@@ -63,6 +63,10 @@ def read_archive(path: Any, kind: tuple[str, int], what: str) -> tuple[dict[str,
         found = settings.pop("format"), settings.pop("version")
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file") from None
+    except IsADirectoryError:
+        raise InputError(f"{path} is a folder: name the file in it that {what} was saved to") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
     except _DAMAGED as error:
         raise InputError(f"{path} is not {what}, or it is damaged ({type(error).__name__}): {error}") from None
     if found != kind:

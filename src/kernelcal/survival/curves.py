@@ -13,6 +13,7 @@ from kernelcal.errors import InputError
 __all__ = ["SurvivalCurves", "curves_of"]
 
 
+_SORT = ": sort times and columns of the survival together, and keep one of equal times"
 _ROUNDING = 1e-6
 _LEAST = 1e-12  # survival that is put in the place of 0, which has no logarithm
 _FEW = 10  # times, below which it is said what is taken between them
@@ -105,8 +106,8 @@ def curves_of(predicted: Any) -> SurvivalCurves | None:
     if isinstance(predicted, SurvivalCurves):
         return predicted
     if hasattr(predicted, "index") and hasattr(predicted, "columns"):
-        times = np.asarray(predicted.index, dtype=np.float64)
-        return SurvivalCurves(*_from_zero(times, np.asarray(predicted, dtype=np.float64).T))
+        times, table = _numbers(predicted.index, "times, the index of the frame,"), _numbers(predicted, "survival")
+        return SurvivalCurves(*_from_zero(times, table.T))
     steps = isinstance(predicted, Sequence | np.ndarray) and len(predicted) > 0
     if steps and all(hasattr(one, "x") and hasattr(one, "y") for one in predicted):
         times = np.asarray(predicted[0].x, dtype=np.float64)
@@ -123,8 +124,18 @@ def _from_zero(times: np.ndarray, table: np.ndarray) -> tuple[np.ndarray, np.nda
     return (times[1:], table[:, 1:]) if len(times) > 1 and times[0] == 0 else (times, table)
 
 
+def _numbers(values: Any, what: str) -> np.ndarray:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{what} of survival curves must be numbers, times of shape (m,) and survival of shape (n, m), got "
+            f"{str(values)[:60]}"
+        ) from None
+
+
 def _checked(times: Any, survival: Any) -> tuple[np.ndarray, np.ndarray]:
-    grid, table = np.asarray(times, dtype=np.float64), np.asarray(survival, dtype=np.float64)
+    grid, table = _numbers(times, "times"), _numbers(survival, "survival")
     if grid.ndim != 1 or table.ndim != 2 or table.shape[1] != len(grid) or len(grid) == 0:
         raise InputError(
             f"survival curves need times of shape (m,) and survival of shape (n, m), got {grid.shape} and {table.shape}"
@@ -132,7 +143,13 @@ def _checked(times: Any, survival: Any) -> tuple[np.ndarray, np.ndarray]:
         )
     grid, table = _from_zero(grid, table)
     if not (np.isfinite(grid).all() and grid[0] > 0 and np.all(np.diff(grid) > 0)):
-        raise InputError(f"times of survival curves must be positive, finite and increasing, got {grid[:5]}")
+        raise InputError(f"times of survival curves must be positive, finite and increasing, got {grid[:5]}{_SORT}")
+    if np.isnan(table).any():
+        row, k = np.argwhere(np.isnan(table))[0]
+        raise InputError(
+            f"row {row} has no survival at time {grid[k]:g} (missing): leave such rows out, of times, events and "
+            "predictions together"
+        )
     bad = ~((table >= -_ROUNDING) & (table <= 1 + _ROUNDING))
     if bad.any():
         row, k = np.argwhere(bad)[0]

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from kernelcal.dependence import Dependence
 from kernelcal.errors import InputError
 from kernelcal.predictions import Predictions, RealPredictions, as_predictions, checked_weights
 from kernelcal.survival.curves import SurvivalCurves, curves_of
@@ -15,6 +16,10 @@ from kernelcal.survival.curves import SurvivalCurves, curves_of
 __all__ = ["Survival", "outcomes_of"]
 
 
+_OF_CENSORING = ": it is when the row would have been censored at the latest; leave it out where that is not known"
+_ROW_A_SUBJECT = ": one row a subject is expected; of a frame, times are the index and subjects the columns"
+_TELL_EVENTS = "say which values are events, event=(status == value)"
+_DROP = ": leave such rows out, of times, events and predictions together"
 _HIGHEST = 700.0  # cumulative hazard: a survival below exp(-700) is 0 in double precision
 
 
@@ -78,12 +83,13 @@ class Survival:
         law = _checked_law(self.law)
         n = len(law)
         time, event = _numbers(self.time, n, "the time"), _events(self.event, n)
-        _refuse(time < 0, time, "the time", "a duration from 0 on")
+        _refuse(time < 0, time, "the time", "a duration from 0 on: of dates take the end less the entry")
         notes = (*self.notes, *law.notes)
         known = None if self.censoring_time is None else _numbers(self.censoring_time, n, "the censoring time", True)
         if known is not None:
-            _refuse(event & (known < time), known, "the censoring time", "no time before that of the event")
-            _refuse(~event & (known != time), known, "the censoring time", "that of a row which is censored")
+            early, other = event & (known < time), ~event & (known != time)
+            _refuse(early, known, "the censoring time", f"no time before that of the event{_OF_CENSORING}")
+            _refuse(other, known, "the censoring time", f"the observed time of a row which is censored{_OF_CENSORING}")
         end = law.end if isinstance(law, SurvivalCurves) else np.inf
         late = time > end
         if late.any():
@@ -95,7 +101,7 @@ class Survival:
         if known is not None:
             known = np.minimum(known, end)
         weights = None if self.weights is None else checked_weights(self.weights, n)
-        clusters = None if self.clusters is None else _labels(self.clusters, n)
+        clusters = None if self.clusters is None else Dependence.of(n, clusters=self.clusters).clusters
         values = {"law": law, "time": time, "event": event, "censoring_time": known, "weights": weights}
         for name, value in {**values, "clusters": clusters, "notes": notes}.items():
             object.__setattr__(self, name, value)
@@ -178,31 +184,29 @@ def _numbers(values: Any, n: int, what: str, endless: bool = False) -> np.ndarra
     try:
         found = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"{what} must be numbers, got {str(values)[:60]}") from None
+        raise InputError(f"{what} must be numbers, one for each of the {n:,} rows, got {str(values)[:60]}") from None
     if found.ndim == 0:
         found = np.full(n, float(found))
     if found.shape != (n,):
-        raise InputError(f"{what} has shape {found.shape}, but there are predictions of {n:,} rows")
-    _refuse(np.isnan(found) | (np.isinf(found) & (not endless)), found, what, "a finite number")
+        raise InputError(f"{what} has shape {found.shape}, but there are predictions of {n:,} rows{_ROW_A_SUBJECT}")
+    _refuse(np.isnan(found) | (np.isinf(found) & (not endless)), found, what, f"a finite number{_DROP}")
     return found
 
 
 def _events(values: Any, n: int) -> np.ndarray:
     found = np.asarray(values)
     if found.shape != (n,):
-        raise InputError(f"the event has shape {found.shape}, but there are predictions of {n:,} rows")
+        raise InputError(f"the event has shape {found.shape}, but there are predictions of {n:,} rows{_ROW_A_SUBJECT}")
     if found.dtype.kind == "b":
         return found
+    if found.dtype.kind in "UST" or any(isinstance(value, str) for value in found):
+        raise InputError(f"the event must be true or false, got text such as {str(found[0])!r}: {_TELL_EVENTS}")
     numbers = _numbers(found, n, "the event")
-    _refuse((numbers != 0) & (numbers != 1), numbers, "the event", "1 where it was seen and 0 where it was not")
+    cure = f"1 where it was seen and 0 where it was not: {_TELL_EVENTS}"
+    if len(np.unique(numbers)) > 2:
+        cure += "; were time and event swapped? The order is (time, event)"
+    _refuse((numbers != 0) & (numbers != 1), numbers, "the event", cure)
     return numbers == 1
-
-
-def _labels(values: Any, n: int) -> np.ndarray:
-    found = np.asarray(values)
-    if found.shape != (n,):
-        raise InputError(f"clusters have shape {found.shape}, expected one label for each of the {n:,} rows")
-    return np.unique(found, return_inverse=True)[1].reshape(n)
 
 
 def _refuse(wrong: np.ndarray, values: np.ndarray, what: str, expected: str) -> None:

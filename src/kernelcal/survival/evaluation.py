@@ -146,6 +146,7 @@ class SurvivalEvaluation(Shown):
         """
         if time is None:
             time = self.horizons[-1].time
+        (time,) = _checked_horizons([time])
         return horizon_plot(self.data, float(time), self.confidence_level, ax)
 
     def _tables(self) -> Sequence[Table | Grid]:
@@ -374,7 +375,9 @@ def evaluated_survival(
 ) -> SurvivalEvaluation:
     """Evaluate checked data."""
     started = perf_counter()
-    if len(seen) < 2 or not seen.hazard.any():
+    if len(seen) < 2:
+        raise InputError(f"survival needs 2 rows or more, better 50 with an event, got {len(seen)}")
+    if not seen.hazard.any():
         ruled_out = f", though {int(seen.event.sum()):,} events were seen" if seen.event.any() else ""
         raise InputError(
             f"survival needs at least 2 rows with a predicted risk while they were watched; the predicted hazard of "
@@ -420,7 +423,10 @@ def evaluated_survival(
 def _checked_horizons(horizons: Any) -> tuple[float, ...]:
     if horizons is None:
         return ()
-    found = tuple(float(t) for t in np.ravel(horizons))
+    try:
+        found = tuple(float(t) for t in np.ravel(horizons))
+    except (TypeError, ValueError):
+        found = ()
     if not found or not all(np.isfinite(t) and t > 0 for t in found):
         raise InputError(f"horizons must be positive times such as (1, 5), got {horizons!r}")
     return found

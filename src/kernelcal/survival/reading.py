@@ -35,6 +35,7 @@ _CENSORING_TIME = _names("censoring_time censor_time administrative_censoring ma
 _CURVES = _names("s surv survival survival_probability prob_survival p_survival survival_prob")
 _RISKS = _names("risk risks event_risk incidence cif")
 _NUMBERED = re.compile(r"(.*?)[_.\-\s@(]*(\d+(?:\.\d+)?)\)?")
+_NOTHING = {"", "nan", "na", "n/a", "null"}
 _YES = {"1", "true", "yes", "event", "dead", "died", "death", "deceased", "observed"}
 _NO = {"0", "false", "no", "censored", "alive", "living", "none", "lost"}
 
@@ -107,7 +108,7 @@ def read_survival(path: str | Path, columns: SurvivalColumns | None = None) -> S
         event,
         None if known is None else source.numbers([known])[:, 0],
         None if said.weights is None else source.numbers([_known(source, said.weights)])[:, 0],
-        None if said.clusters is None else source.cells([_known(source, said.clusters)])[0].numbers,
+        None if said.clusters is None else _clusters(source, _known(source, said.clusters)),
     )
     more = "" if known is None else f"; censored at {known} at the latest"
     more += "" if said.weights is None else f"; weights {said.weights}"
@@ -173,6 +174,14 @@ def _has_event(source: Source) -> bool:
 def _yes_or_no(source: Source, name: str, value: str | None) -> np.ndarray:
     cells = source.cells([name])[0]
     texts = [text.strip().lower() for text in cells.texts]
+    empty = [k for k, text in enumerate(texts) if text in _NOTHING]
+    if value is None and empty:
+        row = int(np.argmax(np.isin(cells.numbers, empty)))
+        raise InputError(
+            f"{source.path}: row {row}, column {name}: whether the event was seen is missing "
+            f"({int(np.isin(cells.numbers, empty).sum()):,} such rows): leave the row out if it is not known; if such "
+            f"cells mean that it was not seen, say --event {name}=VALUE, the value of those in which it was"
+        )
     if value is not None:
         if value.strip().lower() not in texts:
             raise InputError(f"{source.path}: no row has {name}={value}: the column holds {', '.join(texts[:10])}")
@@ -187,19 +196,37 @@ def _yes_or_no(source: Source, name: str, value: str | None) -> np.ndarray:
     return np.array([text in _YES for text in short])[cells.numbers]
 
 
+def _clusters(source: Source, name: str) -> np.ndarray:
+    """Labels; cells without one are missing, which no cluster is."""
+    cells = source.cells([name])[0]
+    texts = np.array([None if text.strip().lower() in _NOTHING else text for text in cells.texts], dtype=object)
+    return np.asarray(texts[cells.numbers])
+
+
 def _law(source: Source, said: SurvivalColumns) -> tuple[Any, str]:
     """Predictions, and what they are in words."""
+    other = {"--survival": said.survival, "--risk": said.risk, "--times": said.times}
+    beside = [option for option, value in other.items() if value is not None]
+    if said.family is not None and beside:
+        raise InputError(f"--family says what the predictions are, and so does {beside[0]}: leave one of them out")
+    if said.family is None and said.parameters is not None:
+        raise InputError(f"--parameters {said.parameters} are those of a family: say which, such as --family weibull")
     if said.family is not None:
         return _of_family(source, said)
     if "times" in source.names and "survival" in source.names and source.axes("survival") == 2:
         times = source.array("times")
         return SurvivalCurves(times, source.array("survival")), f"survival at {len(times)} times"
     names, risks = _numbered(source, said)
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"{source.path}: column {twice} is named twice among the predictions: once is enough")
     at_times = dict(zip(names, _times(names, said), strict=True))
     ordered = sorted(names, key=lambda name: at_times[name])
     table, grid = source.numbers(ordered), np.array([at_times[name] for name in ordered])
     _refuse_missing(source, ordered, table)
     what = "risks" if risks else "survival"
+    if risks:
+        _refuse_risks(source, ordered, table)
     at = ", ".join(f"{t:g}" for t in grid) if len(grid) < 6 else f"{grid[0]:g} to {grid[-1]:g}, {len(grid)} columns"
     return SurvivalCurves(grid, 1 - table if risks else table), f"{what} at {at}"
 
@@ -259,7 +286,13 @@ def _numbered(source: Source, said: SurvivalColumns) -> tuple[list[str], bool]:
 
 def _times(names: Sequence[str], said: SurvivalColumns) -> list[float]:
     if said.times is not None:
-        found = [float(part) for part in said.times.split(",")]
+        try:
+            found = [float(part) for part in said.times.split(",")]
+        except ValueError:
+            raise InputError(
+                f"--times names the times of the columns of predictions, such as 1,5,10, got {said.times!r}; the "
+                "column of the observed times is --duration"
+            ) from None
         if len(found) != len(names):
             raise InputError(f"--times names {len(found)} times, but there are {len(names)} columns of predictions")
         return found
@@ -273,3 +306,21 @@ def _refuse_missing(source: Source, names: Sequence[str], table: np.ndarray) -> 
     if np.isnan(table).any():
         row, k = np.argwhere(np.isnan(table))[0]
         raise InputError(f"{source.path}: row {row}, column {names[k]}: a prediction is missing; leave the row out")
+
+
+def _refuse_risks(source: Source, names: Sequence[str], table: np.ndarray) -> None:
+    """Refuse what is no risk in the words of risks: the survival is 1 less them."""
+    wrong = ~((table >= 0) & (table <= 1))
+    if wrong.any():
+        row, k = np.argwhere(wrong)[0]
+        raise InputError(
+            f"{source.path}: row {row}, column {names[k]} is {table[row, k]:g}, expected a risk from 0 to 1: divide "
+            "percentages by 100"
+        )
+    falling = np.diff(table, axis=1) < -1e-9
+    if falling.any():
+        row, k = np.argwhere(falling)[0]
+        raise InputError(
+            f"{source.path}: the risk of row {row} falls from {table[row, k]:g} in {names[k]} to {table[row, k + 1]:g} "
+            f"in {names[k + 1]}: of probabilities of living on say --survival"
+        )

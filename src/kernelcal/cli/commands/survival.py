@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelcal.cli.ending import FINE, SAID_NO, refused, say
+from kernelcal.cli.gates import level
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError, KernelcalError
 from kernelcal.runs import Run
@@ -61,7 +62,7 @@ def add_survival(commands: Any) -> None:
         "-o", "--output", type=Path, metavar="PAGE", help="also write a page, .html; a file of this name is replaced"
     )
     command.add_argument("--title", default="Predicted times to an event", metavar="TEXT", help="title of the page")
-    command.add_argument("--fail-below", type=float, metavar="P", help="exit status 1 if the p-value is below P")
+    command.add_argument("--fail-below", type=level, metavar="P", help="exit status 1 if the p-value is below P")
     command.add_argument("--json", action="store_true", help="print JSON: an object, or a list for several files")
     command.set_defaults(runs=run_survival)
 

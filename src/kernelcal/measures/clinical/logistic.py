@@ -40,7 +40,7 @@ def fitted_intercepts(x: np.ndarray, weights: np.ndarray, totals: np.ndarray) ->
     whole = float(weights.sum())
     # Beyond these every probability is on one side of the share that is asked for
     with np.errstate(divide="ignore"):
-        share = np.log(different) - np.log(np.maximum(whole - different, 0.0))
+        share = np.log(np.maximum(different, 0.0)) - np.log(np.maximum(whole - different, 0.0))
     low, high = share - x.max(), share - x.min()
     a = np.clip(np.zeros(len(different)), low, high)
     inside = (different > 1e-12 * whole) & (different < (1 - 1e-12) * whole)

@@ -276,7 +276,7 @@ def _score_of(score: Any, predictions: Any) -> ScoreMeasure:
         if isinstance(predictions, ClassPredictions):
             return RankedProbabilityScore()
         return WeightedInterval() if isinstance(predictions, Quantiles) else CRPS()
-    made = MEASURES.made(score) if isinstance(score, str) else score
+    made = MEASURES.made(score) if isinstance(score, str) and score in MEASURES else score
     if not isinstance(made, ScoreMeasure) or not made.proper:
         known = [repr(one) for one in MEASURES if getattr(MEASURES.made(one), "proper", False)]
         raise InputError(f"score must be one of {', '.join(known)}, or such a measure with settings, got {score!r}")
@@ -286,7 +286,10 @@ def _score_of(score: Any, predictions: Any) -> ScoreMeasure:
 def _row(column: str, group: str, case: Case, own: np.ndarray, other: np.ndarray, run: Run) -> SkillRow:
     n, score, base = len(own), float(own.mean()), float(other.mean())
     if base == 0:
-        raise InputError("the baseline has the score 0 in every row: nothing is better, and there is no skill")
+        raise InputError(
+            "the baseline has the score 0 in every row: nothing is better, and there is no skill; take another "
+            "baseline, or more rows, in which the outcome is not always the same"
+        )
     value = 1 - score / base
     told = value - (own - (1 - value) * other) / base  # 1 at most, and so are the ends
     ends, p = (math.nan, math.nan), math.nan
@@ -319,8 +322,10 @@ def _dependent(case: Case, told: np.ndarray, apart: np.ndarray, run: Run) -> tup
 
 def climate_of(case: Case, groups: Any = None) -> Case:
     """The climatology of a case as forecasts of its rows: rows of one cluster share what happened, and are left out."""
+    case = case.in_numpy
+    labels = None if groups is None else _labels("groups", groups, len(case))
     apart = None if case.rows is None else case.rows.clusters
-    return replace(case, predictions=climatology(case.targets, case.in_numpy.predictions, groups, apart=apart))
+    return replace(case, predictions=_climatology(case.targets, case.predictions, labels, apart))
 
 
 def climatology(y: Any, predictions: Any, groups: Any = None, *, apart: Any = None) -> Predictions:
@@ -330,7 +335,7 @@ def climatology(y: Any, predictions: Any, groups: Any = None, *, apart: Any = No
     ----------
     y : array of shape (n,)
         Targets: numbers, or class numbers.
-    predictions : Predictions
+    predictions : Predictions or what `as_predictions` takes
         Whose kind is taken: of class predictions come frequencies, of quantile forecasts quantiles of their levels, of
         other numbers ensembles.
     groups : array of shape (n,), optional
@@ -347,7 +352,7 @@ def climatology(y: Any, predictions: Any, groups: Any = None, *, apart: Any = No
     Raises
     ------
     InputError
-        If a row has no other rows.
+        If a row has no other rows, and for targets and predictions that do not belong together.
 
     Examples
     --------
@@ -357,10 +362,32 @@ def climatology(y: Any, predictions: Any, groups: Any = None, *, apart: Any = No
            [2., 3.],
            [1., 3.]])
     """
-    targets = np.asarray(y)
-    labels = np.zeros(len(targets), dtype=np.intp) if groups is None else np.unique(groups, return_inverse=True)[1]
-    shared = None if apart is None else np.unique(apart, return_inverse=True)[1]
-    others = _others(targets, labels, shared)
+    case = Case.of(y, predictions).in_numpy
+    if not isinstance(case.predictions, ClassPredictions):
+        case = case.of_one_number("a climatology")
+    labels = None if groups is None else _labels("groups", groups, len(case))
+    shared = None if apart is None else _labels("apart", apart, len(case))
+    return _climatology(case.targets, case.predictions, labels, shared)
+
+
+def _labels(name: str, given: Any, n: int) -> np.ndarray:
+    """Number of the label of every row."""
+    values = np.asarray(given)
+    if values.shape != (n,):
+        raise InputError(f"{name} must hold one label for each of the {n:,} rows, got shape {values.shape}")
+    numbers: dict[Any, int] = {}
+    for row, value in enumerate(values.tolist()):
+        if value is None or str(value) == "<NA>" or value != value:
+            raise InputError(f"{name}: row {row} is missing: give such rows a label of their own, or leave them out")
+        numbers.setdefault(value, len(numbers))
+    return np.array([numbers[value] for value in values.tolist()], dtype=np.intp)
+
+
+def _climatology(
+    targets: np.ndarray, predictions: Predictions, labels: np.ndarray | None, shared: np.ndarray | None
+) -> Predictions:
+    """The climatology of checked targets."""
+    others = _others(targets, np.zeros(len(targets), dtype=np.intp) if labels is None else labels, shared)
     if isinstance(predictions, ClassPredictions):
         p = np.empty((len(targets), predictions.n_classes))
         for rows, seen in others:
@@ -394,8 +421,9 @@ def _others(y: np.ndarray, labels: np.ndarray, shared: np.ndarray | None) -> lis
             seen = y[rows][order][own[order] != label]
             if len(seen) == 0:
                 raise InputError(
-                    "a climatology is what happened in other rows, and some rows have none in their group: leave the "
-                    "groups out, or give more rows"
+                    "a climatology is what happened in other rows, and some rows have none"
+                    + (": give more rows" if len(rows) == len(y) else " in their group: leave the groups out")
+                    + ("" if shared is None else ", or tell fewer rows apart (clusters, apart)")
                 )
             found.append((rows[own == label], seen))
     return found

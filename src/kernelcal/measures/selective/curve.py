@@ -12,6 +12,7 @@ from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS
 from kernelcal.errors import InputError
 from kernelcal.inference import Draws
 from kernelcal.measures.selective.kept import ConfidenceOrder, confidences, serves_answers, weights_of_answers
+from kernelcal.predictions import checked_weights
 from kernelcal.runs import Run
 from kernelcal.tables import Grid, Shown
 
@@ -184,15 +185,9 @@ def risk_coverage(
     if abstained is not None and np.ndim(abstained) == 0:
         silent = _count(abstained)
     elif abstained is not None:
-        without = np.asarray(abstained)
-        if without.dtype.kind != "b" or without.ndim != 1 or len(without) != len(y):
-            raise InputError(
-                "abstained must be a number of questions, or true and false of every row, got "
-                f"{without.dtype} of shape {without.shape} for {len(y)} rows"
-            )
-        silent, kept = int(without.sum()), ~without
+        silent, kept = _answered(abstained, np.size(y))
         y, predictions = np.asarray(y)[kept], _rows(predictions, kept)
-        weights = None if weights is None else np.asarray(weights)[kept]
+        weights = None if weights is None else checked_weights(weights, len(kept))[kept]  # type: ignore[index]
     case = Case.of(y, predictions, weights=weights, lens=lens, classes=classes)
     return curve_of(case, run, silent)
 
@@ -242,12 +237,37 @@ def curve_of(case: Case, run: Run, abstained: int = 0) -> RiskCoverage:
 
 
 def _count(number: Any) -> int:
-    if isinstance(number, bool | np.bool_) or int(number) != number or number < 0:
-        raise InputError(f"abstained must be a whole number of questions from 0, got {number!r}")
-    return int(number)
+    try:
+        found = -1 if isinstance(number, bool | np.bool_) else int(number)
+        whole = found >= 0 and found == number
+    except (TypeError, ValueError, OverflowError):
+        whole = False
+    if not whole:
+        raise InputError(
+            f"abstained must be a whole number of questions from 0, or true and false of every row, got {number!r}"
+        )
+    return found
+
+
+def _answered(abstained: Any, n: int) -> tuple[int, np.ndarray]:
+    """How many rows have no answer, and which have one."""
+    without = np.asarray(abstained)
+    if without.dtype.kind != "b" or without.shape != (n,):
+        raise InputError(
+            "abstained must be a number of questions, or true and false of every row, got "
+            f"{without.dtype} of shape {without.shape} for {n} rows: of numbers pass abstained == 1"
+        )
+    if n and without.all():
+        raise InputError(f"all {n:,} questions were abstained from: of no answer there is no risk")
+    return int(without.sum()), ~without
 
 
 def _rows(predictions: Any, kept: np.ndarray) -> Any:
     if hasattr(predictions, "event_shape"):
-        return predictions[np.flatnonzero(kept)]
-    return np.asarray(predictions)[kept]
+        same, rows = len(predictions) == len(kept), predictions
+    else:
+        rows = np.asarray(predictions)
+        same = rows.shape[:1] == kept.shape
+    if not same:
+        raise InputError(f"there are {len(kept):,} targets and answers of another number: one row a question")
+    return rows[np.flatnonzero(kept)]

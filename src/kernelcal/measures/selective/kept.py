@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -217,7 +218,8 @@ class SelectiveAccuracy(_OfAnswers):
     mean_of_rows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if not 0 < self.coverage <= 1:
+        number = isinstance(self.coverage, Real) and not isinstance(self.coverage, bool | np.bool_)
+        if not number or not 0 < self.coverage <= 1:
             raise InputError(f"coverage is the share of answers that is kept, such as 0.8, got {self.coverage!r}")
 
     @property
