@@ -22,7 +22,7 @@ from kernelcal.recalibration.fitting import ClassFit, FittedMap, NumberFit, fitt
 from kernelcal.recalibration.folds import Fold, blocks_of
 from kernelcal.recalibration.marks import marks_of, share_of
 from kernelcal.runs import Run
-from kernelcal.surroundings import refuse_place, written_whole
+from kernelcal.surroundings import refuse_place, what_we_wrote, written_whole, wrong_format
 from kernelcal.tables import Shown, Table
 
 __all__ = ["Recalibration", "recalibrate"]
@@ -232,13 +232,11 @@ class Recalibration(Shown):
         except FileNotFoundError:
             raise InputError(f"{path}: there is no such file") from None
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError(
-                f"{path} is no map of kernelcal, or it is damaged ({type(error).__name__}: {error})"
-            ) from None
+            own = what_we_wrote(path, but=_FORMAT)
+            why = f"it is {own}" if own else f"or it is damaged ({type(error).__name__}: {error})"
+            raise InputError(f"{path} is no map of kernelcal, {why}") from None
         if named != (_FORMAT, _VERSION):
-            raise InputError(
-                f"{path} is written as {named[0]!r} version {named[1]!r}, this reads {_FORMAT!r} {_VERSION}"
-            )
+            raise InputError(f"{path} is {wrong_format(named, (_FORMAT, _VERSION))}")
         if _checksum(json.dumps(fit, allow_nan=False)) != told:
             raise InputError(f"{path} was altered after it was written: its checksum is another. Save the map again")
         kind = ClassFit if fit["kind"] == "classes" else NumberFit
