@@ -19,12 +19,14 @@ from kernelcal.io.json_lines import load_json, load_json_lines
 from kernelcal.io.libraries import arrow_arrays, load_arrow, load_excel, load_r
 from kernelcal.io.sources import READERS, Arrays, Source, reads
 from kernelcal.io.text import Text
+from kernelcal.surroundings import what_we_wrote
 
 __all__ = ["open_source", "readers"]
 
 
 _DELIMITERS = {".csv": ",", ".txt": ",", ".tsv": "tab", ".dat": ",", ".tab": "tab"}
 _LINES = (".jsonl", ".ndjson", ".json")
+_OURS = (".npz", ".json")  # what the library itself writes
 _PICKLED = (".pkl", ".pickle", ".joblib", ".pt", ".pth", ".p")
 
 
@@ -60,6 +62,8 @@ def _opened(path: Path, suffix: str, delimiter: str | None, missing: frozenset[s
     if suffix == ".zip":
         return _unpacked(path, delimiter, missing)
     if suffix in READERS:
+        if suffix in _OURS and (own := what_we_wrote(path)):
+            raise InputError(f"{path}: this is no table of predictions, it is {own}")
         return Arrays(name or path, READERS[suffix](path))
     raise InputError(
         f"{path}: {_PICKLES if suffix in _PICKLED else f'unknown kind of file {suffix!r}: {_known()}; {_WAY}'}"

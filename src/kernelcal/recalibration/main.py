@@ -22,7 +22,7 @@ from kernelcal.recalibration.fitting import ClassFit, FittedMap, NumberFit, fitt
 from kernelcal.recalibration.folds import Fold, blocks_of
 from kernelcal.recalibration.marks import marks_of, share_of
 from kernelcal.runs import Run
-from kernelcal.surroundings import refuse_place, written_whole
+from kernelcal.surroundings import refuse_place, what_we_wrote, written_whole, wrong_format
 from kernelcal.tables import Shown, Table
 
 __all__ = ["Recalibration", "recalibrate"]
@@ -235,14 +235,13 @@ class Recalibration(Shown):
         except IsADirectoryError:
             raise InputError(f"{path} is a folder: name the file in it that a map was saved to") from None
         except (OSError, *_DAMAGED) as error:
+            own = what_we_wrote(path, but=_FORMAT)
+            why = f"it is {own}" if own else f"or it is damaged ({type(error).__name__}: {error})"
             raise InputError(
-                f"{path} is no map of kernelcal, or it is damaged ({type(error).__name__}: {error}): name the file "
-                "that a map was saved to (command line: --save)"
+                f"{path} is no map of kernelcal, {why}: name the file that a map was saved to (command line: --save)"
             ) from None
         if named != (_FORMAT, _VERSION):
-            raise InputError(
-                f"{path} is written as {named[0]!r} version {named[1]!r}, this reads {_FORMAT!r} {_VERSION}"
-            )
+            raise InputError(f"{path} is {wrong_format(named, (_FORMAT, _VERSION))}")
         try:
             fit = saved["fit"]
             if _checksum(fit, saved) != told:

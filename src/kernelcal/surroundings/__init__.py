@@ -1,6 +1,6 @@
 """What the operating system has to do with: places that files are written to, and interrupts in the first second."""
 
-from kernelcal.surroundings.archives import checksum, read_archive, write_archive
+from kernelcal.surroundings.archives import checksum, read_archive, what_we_wrote, write_archive, wrong_format
 from kernelcal.surroundings.outputs import in_turn, refuse_place, written_whole
 from kernelcal.surroundings.starting import INTERRUPTED, expect_interrupts, is_command, raise_interrupts
 
@@ -13,6 +13,8 @@ __all__ = [
     "raise_interrupts",
     "read_archive",
     "refuse_place",
+    "what_we_wrote",
     "write_archive",
     "written_whole",
+    "wrong_format",
 ]

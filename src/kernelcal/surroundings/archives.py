@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import zipfile
 import zlib
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from kernelcal.surroundings.outputs import refuse_place, written_whole
 if TYPE_CHECKING:  # this room is entered before anything that takes time
     import numpy as np
 
-__all__ = ["checksum", "read_archive", "write_archive"]
+__all__ = ["checksum", "read_archive", "what_we_wrote", "write_archive", "wrong_format"]
 
 
 _DAMAGED = (
@@ -68,7 +69,57 @@ def read_archive(path: Any, kind: tuple[str, int], what: str) -> tuple[dict[str,
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
     except _DAMAGED as error:
-        raise InputError(f"{path} is not {what}, or it is damaged ({type(error).__name__}): {error}") from None
+        own = what_we_wrote(path, but=kind[0])
+        damage = "no archive of numbers" if "pickle" in str(error) else str(error)  # NumPy proposes to open pickles
+        why = f"it is {own}" if own else f"or it is damaged ({type(error).__name__}): {damage}"
+        raise InputError(f"{path} is not {what}, {why}") from None
     if found != kind:
-        raise InputError(f"{path} is written as {found[0]!r} version {found[1]!r}, this reads {kind[0]!r} {kind[1]}")
+        raise InputError(f"{path} is {wrong_format(found, kind)}")
     return settings, {name.removeprefix("/"): x for name, x in arrays.items()}
+
+
+def wrong_format(found: tuple[Any, Any], kind: tuple[str, int]) -> str:
+    """Format and version that were found where another was expected, and what reads such a file."""
+    ways = _WAYS.get(found[0]) if isinstance(found[0], str) and found[0] != kind[0] else None
+    said = f"written as {found[0]!r} version {found[1]!r}, this reads {kind[0]!r} {kind[1]}"
+    return f"{said}: it is {ways}" if ways else said
+
+
+_WAYS = {
+    "kernelcal sketch": "what evaluate --save wrote, and 'kernelcal merge' reads it (kernelcal.Sketch.load)",
+    "kernelcal monitor": "the state of a monitor, and 'kernelcal monitor --state' reads it (kernelcal.Monitor.load)",
+    "kernelcal recalibration": (
+        "a map of recalibrate --save, and 'kernelcal recalibrate TABLE --apply' uses it "
+        "(kernelcal.recalibration.Recalibration.load)"
+    ),
+}
+_RESULT = "what --json printed, a result: name the file of predictions that it was computed from"
+_HEAD = re.compile(r'\s*\{\s*"format":\s*"(kernelcal [a-z]+)"')
+_READ = re.compile(r'\s*(\[\s*)?\{\s*"read":\s*"read ')
+
+
+def what_we_wrote(path: Any, but: str = "") -> str:
+    """What a file is, and what reads it, if the library wrote it: such files are given as tables.
+
+    Nothing is said of other files, and of those of the format `but`, which was expected and is damaged.
+    """
+    try:
+        with open(path, "rb") as stream:
+            packed = zipfile.is_zipfile(stream)
+            stream.seek(0)
+            head = _settings(stream) if packed else stream.read(200).decode("utf-8", "replace")
+    except (OSError, *_DAMAGED):
+        return ""
+    found = _HEAD.match(head)
+    if found is None:
+        return _RESULT if _READ.match(head) else ""
+    return _WAYS.get(found[1], "") if found[1] != but else ""
+
+
+def _settings(stream: Any) -> str:
+    """Beginning of the settings of an archive of ours; all its other names begin with a stroke."""
+    import numpy as np
+
+    with np.load(stream, allow_pickle=False) as file:
+        ours = "settings" in file.files and all(name == "settings" or name.startswith("/") for name in file.files)
+        return str(file["settings"])[:200] if ours else ""
