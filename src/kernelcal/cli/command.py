@@ -27,13 +27,13 @@ from kernelcal.cli.measuring import (
     check_measuring,
     check_page,
     clinical_file,
-    draw,
     judged_measures,
     measured_file,
     skills_beside,
 )
 from kernelcal.cli.models import reported, run_compare, run_report
 from kernelcal.cli.parser import argument_parser
+from kernelcal.cli.pictures import write_picture
 from kernelcal.cli.reading import reading_of
 from kernelcal.cli.streaming import (
     check_streaming,
@@ -230,12 +230,12 @@ def _compute(data: Data, name: str, options: argparse.Namespace) -> tuple[dict[s
     if not options.json:
         say("\n\n".join(part.summary() for part in (found, *beside.values())))
     if options.command in ("measure", "clinical") and options.plot is not None:
-        draw(found, options.plot, to_errors=options.json)
+        write_picture(found.plot().figure, options.plot, to_errors=options.json)
     if options.command == "clinical" and options.output is not None:
         page = reported({Path(name).stem: data}, options)
         say(f"wrote {page.path}", to_errors=options.json)
     if options.command == "measure" and options.curve is not None:
-        draw(beside["risk_coverage"], options.curve, to_errors=options.json)
+        write_picture(beside["risk_coverage"].plot().figure, options.curve, to_errors=options.json)
     more = {key: part.to_dict() for key, part in beside.items()}  # type: ignore[attr-defined]
     return {"read": data.description, **found.to_dict(), **more}, looked_at
 

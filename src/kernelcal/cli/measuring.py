@@ -10,8 +10,8 @@ from typing import Any
 
 from kernelcal.cases import Case
 from kernelcal.cli.common import lens_of
-from kernelcal.cli.ending import say
 from kernelcal.cli.gates import Judged
+from kernelcal.cli.pictures import refuse_picture
 from kernelcal.errors import InputError
 from kernelcal.explanation import columns_of_text
 from kernelcal.io import Data, ReadOptions, read_models
@@ -27,11 +27,9 @@ from kernelcal.measures import (
     measured,
 )
 from kernelcal.measures.forecasting import ScoreMeasure, Skill, climate_of, skill_of
-from kernelcal.plots import pyplot
 from kernelcal.reporting import environment, refuse_path
 from kernelcal.runs import Run
 from kernelcal.stream import cases_of
-from kernelcal.surroundings import refuse_place, written_whole
 from kernelcal.tables import Shown
 
 __all__ = [
@@ -40,14 +38,12 @@ __all__ = [
     "check_measuring",
     "check_page",
     "clinical_file",
-    "draw",
     "judged_measures",
     "measured_file",
     "skills_beside",
 ]
 
 _CLIMATE = "climatology"
-_PICTURES = (".png", ".svg", ".pdf")
 
 
 def add_measure(commands: Any) -> argparse.ArgumentParser:
@@ -165,8 +161,7 @@ def _check_pictures(options: argparse.Namespace, *pictures: tuple[str, Path | No
         if place is None:
             continue
         _refuse_several(options, option, place, "draws")
-        refuse_place(place, suffixes=_PICTURES, what=f"{option} draws a picture")
-        pyplot()
+        refuse_picture(place, option)
 
 
 def measured_file(case: Case, run: Run, data: Data, options: argparse.Namespace) -> tuple[Measured, dict[str, Shown]]:
@@ -224,14 +219,3 @@ def judged_measures(name: str, found: Measured, options: argparse.Namespace) -> 
 
 def _known(p: float) -> float | None:
     return None if math.isnan(p) else p
-
-
-def draw(found: Any, path: Path, *, to_errors: bool) -> None:
-    """Write the picture, whole or not at all, and say where it is."""
-    figure = found.plot().figure
-    try:
-        with written_whole(path) as unfinished:
-            figure.savefig(unfinished, format=path.suffix[1:].lower())
-    finally:
-        pyplot().close(figure)
-    say(f"wrote {path}", to_errors=to_errors)

@@ -9,15 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from kernelcal.cli.ending import FINE, SAID_NO, refused, say
+from kernelcal.cli.pictures import refuse_picture, write_picture
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError, KernelcalError
 from kernelcal.runs import Run
-from kernelcal.surroundings import refuse_place, written_whole
 
 __all__ = ["add_survival"]
 
 
-_PICTURES = (".png", ".svg", ".pdf")
 _COLUMNS = {
     "duration": "column of the observed times",
     "event": "column of whether the event was seen, or COLUMN=VALUE with the value that says so",
@@ -77,7 +76,7 @@ def run_survival(options: argparse.Namespace) -> int:
     if options.plot is not None:
         if len(options.files) > 1:
             raise InputError("--plot FILE draws one table: name one file")
-        refuse_place(options.plot, suffixes=_PICTURES, what="--plot draws a picture")
+        refuse_picture(options.plot)
     if options.output is not None:
         _refuse_page(options)
     for path in options.files:
@@ -91,7 +90,7 @@ def run_survival(options: argparse.Namespace) -> int:
         if not options.json:
             say(("\n" if len(results) > 1 else "") + f"{table.description}\n{found.summary()}")
         if options.plot is not None:
-            _draw(found, options.plot, to_errors=options.json)
+            write_picture(_pictures(found), options.plot, to_errors=options.json)
         if options.output is not None:
             _write(found, table.description, options)
         if options.fail_below is not None and found.pvalue < options.fail_below:
@@ -133,16 +132,11 @@ def _write(found: Any, read: str, options: argparse.Namespace) -> None:
     say(f"wrote {page.path}", to_errors=options.json)
 
 
-def _draw(found: Any, path: Path, *, to_errors: bool) -> None:
-    """Write both pictures side by side, whole or not at all, and say where they are."""
+def _pictures(found: Any) -> Any:
+    """Figure of both pictures side by side."""
     from kernelcal.plots import pyplot
 
     figure, (left, right) = pyplot().subplots(1, 2, figsize=(11, 5.8), layout="constrained")
-    try:
-        found.plot(left)
-        found.plot_horizon(ax=right)
-        with written_whole(path) as unfinished:
-            figure.savefig(unfinished, format=path.suffix[1:].lower())
-    finally:
-        pyplot().close(figure)
-    say(f"wrote {path}", to_errors=to_errors)
+    found.plot(left)
+    found.plot_horizon(ax=right)
+    return figure
