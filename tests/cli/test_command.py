@@ -637,11 +637,14 @@ def test_a_picture_that_cannot_be_is_refused_before_the_work(capsys, three, tmp_
     assert "there is no folder" in err
 
 
-def test_without_matplotlib_the_extra_is_named_before_the_work(capsys, three, tmp_path, monkeypatch):
+@pytest.mark.parametrize("command", ["compare", "measure", "clinical", "ranks", "survival", "monitor --state s.npz"])
+def test_without_matplotlib_the_extra_is_named_before_the_work(capsys, tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    status, out, err = run(capsys, "compare", *three, "--plot", str(tmp_path / "a.png"), *DRAWS)
+    status, out, err = run(capsys, *command.split(), "not-opened.csv", "--plot", "a.png")
     assert (status, out) == (2, "")
     assert "pip install 'kernelcal[plot]'" in err
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

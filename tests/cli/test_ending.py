@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernelcal.cli import command, main
+from kernelcal.cli import answers, main
 from kernelcal.surroundings import is_command
 
 SCRIPT = Path(sys.executable).with_name("kernelcal")
@@ -79,11 +79,11 @@ def test_a_fault_inside_is_status_three_and_names_the_place(capsys, folder, monk
     def fails(*_, **__):
         raise error
 
-    monkeypatch.setattr(command, "evaluated", fails)
+    monkeypatch.setattr(answers, "evaluated", fails)
     assert main(["evaluate", str(folder / "honest.csv"), "--fail-below", "0.5"]) == 3
     said = capsys.readouterr().err
     assert said.startswith(f"kernelcal: a fault of kernelcal, not of what you gave: {type(error).__name__}: ")
-    assert "(command.py, line " in said
+    assert "(answers.py, line " in said
     assert said.count("\n") == 1
 
 
@@ -91,7 +91,7 @@ def test_memory_that_is_not_there_is_status_three(capsys, folder, monkeypatch):
     def fails(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr(command, "evaluated", fails)
+    monkeypatch.setattr(answers, "evaluated", fails)
     assert main(["evaluate", str(folder / "honest.csv")]) == 3
     assert capsys.readouterr().err.startswith("kernelcal: out of memory: fewer draws or features")
 

@@ -154,7 +154,10 @@ def test_gates_clusters_and_json(capsys, tmp_path):
     assert found["method"] == "temperature"
     assert found["rows"] == 200
     assert "9 clusters of site" in found["read"]
-    assert run(capsys, first, "--fail-below", "1", "--method", "temperature", *FEW)[0] == 1
+    status, out, _ = run(capsys, first, "--fail-below", "1", "--method", "temperature", "--json", *FEW)
+    assert (status, json.loads(out)["said_no"][0][:19]) == (1, "after the map: p = ")
+    status, _, err = run(capsys, first, "--fail-below", "0.001", "--draws", "99")
+    assert (status, "--draws 99 make no p-value below 0.01" in err) == (2, True)
     assert run(capsys, first, "--fail-unless-better", "--method", "temperature", *FEW)[0] == 0
     assert run(capsys, first, "--fail-unless-better", "--method", "identity", *FEW)[0] == 1
 

@@ -2,14 +2,36 @@
 
 import numpy as np
 import pytest
-from scipy.stats import beta, binom, norm, t
+from scipy.stats import beta, binom, binomtest, norm, t
 
-from kernelcal.dependence import Dependence, bounded_interval, mean_law, share_interval
+from kernelcal.dependence import Dependence, binomial_interval, bounded_interval, mean_law, share_interval
 
 
 def moving(rng, n, h):
     e = rng.normal(size=n + h)
     return np.convolve(e, np.ones(h), "valid")[:n] / np.sqrt(h)
+
+
+@pytest.mark.parametrize(("k", "n"), [(0, 5), (5, 5), (3, 17), (50, 51), (400, 1000)])
+def test_binomial_intervals_agree_with_scipy(k, n):
+    expected = binomtest(k, n).proportion_ci(0.9, method="exact")
+    assert binomial_interval(np.array([k]), n, 0.9) == (pytest.approx([expected.low]), pytest.approx([expected.high]))
+
+
+@pytest.mark.parametrize("k", [0.4, 2.5, 6.7])
+def test_binomial_intervals_interpolate_numbers_of_successes_and_know_nothing_without_rows(k):
+    low, high = binomial_interval(np.array([k, 0.0]), np.array([7, 0]), 0.9)
+    assert low == pytest.approx([beta.ppf(0.05, k, 8 - k), np.nan], nan_ok=True)
+    assert high == pytest.approx([beta.ppf(0.95, k + 1, 7 - k), np.nan], nan_ok=True)
+
+
+def test_shares_of_rows_that_do_not_depend_are_those_of_clopper_and_pearson():
+    hit = np.random.default_rng(0).random((3, 40)) < [[0.0], [0.3], [1.0]]
+    for rows in (None, Dependence.of(40, horizon=1)):
+        np.testing.assert_array_equal(share_interval(hit, rows, 0.9), binomial_interval(hit.sum(axis=1), 40, 0.9))
+    values = hit[1].astype(float)
+    one_step = bounded_interval(values, (0.0, 1.0), Dependence.of(40, horizon=1), 0.9)
+    assert one_step == bounded_interval(values, (0.0, 1.0), None, 0.9)
 
 
 def test_shares_count_like_as_many_rows_as_have_the_same_error():

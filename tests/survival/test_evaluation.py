@@ -349,10 +349,25 @@ def test_the_command(table, tmp_path, capsys):
     assert [h["time"] for h in values["horizons"]] == [0.5, 1.0]
     assert main([*said, "--groups", "status"]) == 0
     assert "status: dead" in capsys.readouterr().out
-    assert main([*said, "--fail-below", "1"]) == 1
-    assert "is below 1" in capsys.readouterr().err
     assert main(["survival", str(table)]) == 2
     assert main([*said, "--horizons", "soon"]) == 2
+
+
+@pytest.mark.parametrize("null", [(), ("--null", "redraw"), ("--null", "flips")])
+def test_the_gate_looks_at_groups_and_at_p_values_that_draws_can_have(table, tmp_path, capsys, null):
+    said = ["survival", str(table), "--duration", "days", *null]
+    assert main([*said, "--draws", "99", "--groups", "status", "--fail-below", "1"]) == 1
+    no = [line for line in capsys.readouterr().out.splitlines() if line.startswith("gate: ")]
+    assert [line.split(": p = ")[0] for line in no][:2] == [f"gate: {table}", f"gate: {table}, status dead"]
+    assert main([*said, "--draws", "99", "--fail-below", "1", "--json"]) == 1
+    assert "is below 1" in json.loads(capsys.readouterr().out)["said_no"][0]
+    assert main([*said, "--draws", "99", "--fail-below", "0.001"]) == 2
+    assert "--draws 99 make no p-value below" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main([*said, "--fail-below", "7"])
+    assert "expected a level between 0 and 1" in capsys.readouterr().err
+    assert main([*said, "--fail-below", "0.0005", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["test"]["draws_asked"] == 2000
 
 
 def test_pictures(table, tmp_path):

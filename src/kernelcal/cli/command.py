@@ -11,28 +11,19 @@ from pathlib import Path
 from typing import Any
 
 from kernelcal.cases import Case
+from kernelcal.cli.answers import Answer, Question
 from kernelcal.cli.commands import run_history
-from kernelcal.cli.common import bar, check_lens, engine_of, lens_of, spread_out, with_engine
+from kernelcal.cli.common import bar, check_lens, engine_of, lens_of, spread_out
 from kernelcal.cli.ending import FINE, ended, refused, say, sentence
 from kernelcal.cli.gates import (
     Judged,
-    asked_gates,
     draws_for_gates,
     ended_by,
     judged,
     with_draws_of_sets,
     within_bound,
 )
-from kernelcal.cli.measuring import (
-    check_measuring,
-    check_page,
-    clinical_file,
-    draw,
-    judged_measures,
-    measured_file,
-    skills_beside,
-)
-from kernelcal.cli.models import reported, run_compare, run_report
+from kernelcal.cli.models import run_compare, run_report
 from kernelcal.cli.parser import argument_parser
 from kernelcal.cli.reading import reading_of
 from kernelcal.cli.streaming import (
@@ -45,16 +36,13 @@ from kernelcal.cli.streaming import (
 )
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS
 from kernelcal.errors import InputError, KernelcalError, naming_rows
-from kernelcal.evaluation import Plan, evaluated, plan
-from kernelcal.explanation import columns_of_text, explained
+from kernelcal.evaluation import Plan, plan
 from kernelcal.inference.intervals import checked_bound
-from kernelcal.inference.test import asked, asked_test
 from kernelcal.io import Data, ReadOptions, read, readers
 from kernelcal.lenses import ClassWise
 from kernelcal.predictions import ScorePredictions
 from kernelcal.runs import Run
 from kernelcal.stream import explain_files, read_together
-from kernelcal.tables import Shown
 
 __all__ = ["main"]
 
@@ -116,14 +104,8 @@ def _run_of(options: argparse.Namespace) -> Run:
 def _refuse(options: argparse.Namespace) -> None:
     """Refuse names that are not known and options that do not go together, before a file is opened."""
     check_lens(options.lens, every=options.command == "test")
-    if options.command == "test":
-        asked_test(with_engine(options.statistic, options.run.engine), options.null, weighted=bool(options.weights))
-        if options.fail_above is not None:
-            raise InputError("test measures no error: --fail-above belongs to evaluate, explain, compare and report")
-    if options.command == "measure":
-        check_measuring(options)
-    if options.command in ("clinical", "report"):
-        check_page(options)
+    if hasattr(options, "refuses"):
+        options.refuses(options)
     if getattr(options, "within", None) is not None:
         checked_bound(options.within)
 
@@ -205,53 +187,20 @@ def _planned(data: Data, options: argparse.Namespace) -> Plan | None:
 def _compute(data: Data, name: str, options: argparse.Namespace) -> tuple[dict[str, Any], list[Judged]]:
     lens = lens_of(options.lens, data.predictions)
     every = lens if isinstance(lens, ClassWise) else None
-    beside: dict[str, Shown] = {}
     with bar() as progress, naming_rows(data.row_in_words):
         run = replace(with_draws_of_sets(options, data, None if every else lens), progress=progress)
         known = {"weights": data.weights, "given": data.given, **data.dependence}
         case = replace(Case.of(data.y, data.predictions, lens=None if every else lens, **known), numbers=data.numbers)
-        if options.command == "test":
-            law = asked_test(
-                with_engine(options.statistic, run.engine), options.null, weighted=data.weights is not None
-            )
-            found: Any = asked(case, *law, every, run)
-            looked_at = [Judged(name, found.pvalue, None)]
-        elif options.command == "measure":
-            found, beside = measured_file(case, run, data, options)
-            looked_at = judged_measures(name, found, options)
-            beside.update(skills_beside(case, run, data.groups, _reading(options), options))
-        elif options.command == "clinical":
-            found = clinical_file(case, run, data.groups, options)
-            looked_at = judged_measures(name, found.measured, options)
-        else:
-            found, looked_at, beside = _evaluated(case, run, name, columns_of_text(data.groups), options)
+        answer: Answer = options.answers(Question(name, data, case, run, every), options)
+        beside = dict(answer.beside)
         if getattr(options, "within", None) is not None:
             beside["equivalence"] = within_bound(case, run, options.within)
     if not options.json:
-        say("\n\n".join(part.summary() for part in (found, *beside.values())))
-    if options.command in ("measure", "clinical") and options.plot is not None:
-        draw(found, options.plot, to_errors=options.json)
-    if options.command == "clinical" and options.output is not None:
-        page = reported({Path(name).stem: data}, options)
-        say(f"wrote {page.path}", to_errors=options.json)
-    if options.command == "measure" and options.curve is not None:
-        draw(beside["risk_coverage"], options.curve, to_errors=options.json)
+        say("\n\n".join(part.summary() for part in (answer.found, *beside.values())))
+    if answer.writes is not None:
+        answer.writes()
     more = {key: part.to_dict() for key, part in beside.items()}  # type: ignore[attr-defined]
-    return {"read": data.description, **found.to_dict(), **more}, looked_at
-
-
-def _evaluated(
-    case: Case, run: Run, name: str, groups: Any, options: argparse.Namespace
-) -> tuple[Any, list[Judged], dict[str, Shown]]:
-    """Evaluation or explanation; this one is judged by an evaluation beside it, if anything is."""
-    if options.command == "evaluate":
-        found = evaluated(case, run, groups=groups)
-        return found, judged(name, found), {}
-    why = explained(case, run, groups=groups)
-    if not asked_gates(options):
-        return why, [], {}
-    found = evaluated(case, run)
-    return why, judged(name, replace(found, by_group=why.by_group)), {"evaluation": found}
+    return {"read": data.description, **answer.found.to_dict(), **more}, answer.looked_at
 
 
 def _groups(files: Sequence[Path], *, together: bool = False) -> list[list[Path]]:

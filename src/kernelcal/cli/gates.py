@@ -24,12 +24,16 @@ __all__ = [
     "asked_gates",
     "draws_for_gates",
     "ended_by",
+    "ended_with",
     "judged",
     "refuse_few_draws",
     "said",
     "with_draws_of_sets",
     "within_bound",
 ]
+
+
+_DRAWN = (None, "exact", "swap", "redraw", "flips")  # laws under calibration whose p-values come from draws
 
 
 @dataclass(frozen=True)
@@ -146,7 +150,7 @@ def refuse_few_draws(options: argparse.Namespace, draws: int) -> None:
 
 
 def _without_draws(options: argparse.Namespace) -> bool:
-    return getattr(options, "null", None) not in (None, "exact", "swap")
+    return getattr(options, "null", None) not in _DRAWN
 
 
 def asked_gates(options: argparse.Namespace) -> bool:
@@ -194,13 +198,16 @@ def said(found: Iterable[Judged], options: argparse.Namespace) -> list[str]:
 
 def ended_by(found: Iterable[Judged], options: argparse.Namespace, result: dict[str, Any]) -> int:
     """Judge, say no where it is so and write it into the result; returns the exit status."""
-    if not asked_gates(options):
-        return FINE
-    result["said_no"] = said(found, options)
+    return ended_with(said(found, options), options, result) if asked_gates(options) else FINE
+
+
+def ended_with(no: list[str], options: argparse.Namespace, result: dict[str, Any]) -> int:
+    """Say no for these reasons, if there are any, and write them into the result; returns the exit status."""
+    result["said_no"] = no
     if not options.json:
-        for why in result["said_no"]:
+        for why in no:
             say(f"gate: {why}")
-    return SAID_NO if result["said_no"] else FINE
+    return SAID_NO if no else FINE
 
 
 def within_bound(case: Case, run: Run, bound: float) -> Equivalence:

@@ -8,17 +8,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kernelcal.cases import Case
+from kernelcal.cli.answers import Answer, Question
 from kernelcal.cli.common import lens_of
 from kernelcal.cli.ending import say
 from kernelcal.cli.gates import Judged
+from kernelcal.cli.models import reported
+from kernelcal.cli.pictures import refuse_picture, write_picture
+from kernelcal.cli.reading import reading_of
 from kernelcal.errors import InputError
-from kernelcal.explanation import columns_of_text
-from kernelcal.io import Data, ReadOptions, read_models
+from kernelcal.io import read_models
 from kernelcal.measures import (
     FIELDS,
     MEASURES,
-    ClinicalTable,
     Measured,
     asked_measures,
     clinical_measures,
@@ -27,27 +28,12 @@ from kernelcal.measures import (
     measured,
 )
 from kernelcal.measures.forecasting import ScoreMeasure, Skill, climate_of, skill_of
-from kernelcal.plots import pyplot
 from kernelcal.reporting import environment, refuse_path
-from kernelcal.runs import Run
 from kernelcal.stream import cases_of
-from kernelcal.surroundings import refuse_place, written_whole
-from kernelcal.tables import Shown
 
-__all__ = [
-    "add_clinical",
-    "add_measure",
-    "check_measuring",
-    "check_page",
-    "clinical_file",
-    "draw",
-    "judged_measures",
-    "measured_file",
-    "skills_beside",
-]
+__all__ = ["add_clinical", "add_measure", "refuse_measures"]
 
 _CLIMATE = "climatology"
-_PICTURES = (".png", ".svg", ".pdf")
 
 
 def add_measure(commands: Any) -> argparse.ArgumentParser:
@@ -86,6 +72,7 @@ def add_measure(commands: Any) -> argparse.ArgumentParser:
         metavar="FILE",
         help="of answers with a confidence: table of risk and coverage, drawn as a png, svg or pdf",
     )
+    parser.set_defaults(refuses=refuse_measuring, answers=measures_answer)
     return parser
 
 
@@ -114,6 +101,7 @@ def add_clinical(commands: Any) -> argparse.ArgumentParser:
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the calibration curve, a png, svg or pdf")
     parser.add_argument("-o", "--output", type=Path, metavar="PAGE", help="also write a page, .html, with the table")
     parser.set_defaults(measures="clinical", title="Clinical prediction model", within=None, given=None)
+    parser.set_defaults(refuses=refuse_clinical, answers=clinical_answer)
     return parser
 
 
@@ -127,32 +115,66 @@ def _risk(text: str) -> float:
     return value
 
 
-def clinical_file(case: Case, run: Run, groups: Any, options: argparse.Namespace) -> ClinicalTable:
-    """Table of a file that was read."""
-    return clinical_table_of(case, clinical_measures(options.threshold), run, groups=columns_of_text(groups))
+def clinical_answer(question: Question, options: argparse.Namespace) -> Answer:
+    """Table of a file that was read; its picture, and the page with it."""
+    measures = clinical_measures(options.threshold)
+    found = clinical_table_of(question.case, measures, question.run, groups=question.groups)
+
+    def write() -> None:
+        if options.plot is not None:
+            write_picture(found.plot().figure, options.plot, to_errors=options.json)
+        if options.output is not None:
+            page = reported({Path(question.name).stem: question.data}, options)
+            say(f"wrote {page.path}", to_errors=options.json)
+
+    return Answer(found, _judged(question.name, found.measured, options), writes=write)
 
 
-def check_measuring(options: argparse.Namespace) -> None:
+def measures_answer(question: Question, options: argparse.Namespace) -> Answer:
+    """Measures of a file that was read; beside them the risk-coverage curve and skills, where they are asked for."""
+    case, run, abstained = question.case, question.run, question.data.abstained
+    found = measured(case, asked_measures(options.measures), run, groups=question.groups)
+    if abstained:
+        whole = len(case) + abstained
+        note = f"{abstained:,} of {whole:,} rows have no answer and are in none of the measures"
+        found = replace(found, notes=(*found.notes, note))
+    curve = None if options.curve is None else curve_of(case, run, abstained)
+
+    def write() -> None:
+        if options.plot is not None:
+            write_picture(found.plot().figure, options.plot, to_errors=options.json)
+        if curve is not None:
+            write_picture(curve.plot().figure, options.curve, to_errors=options.json)
+
+    looked_at = _judged(question.name, found, options)
+    beside = {} if curve is None else {"risk_coverage": curve}
+    return Answer(found, looked_at, {**beside, **_skills(question, options)}, write)
+
+
+def refuse_measuring(options: argparse.Namespace) -> None:
     """Refuse names that are not known and a picture that could not be written, before a file is opened."""
-    asked_measures(options.measures)
+    refuse_measures(options)
     of_file = options.baseline is not None and options.baseline.partition(":")[0] != _CLIMATE
     if of_file and (len(options.files) > 1 or options.together):
         raise InputError(
             f"--baseline {options.baseline} is compared with one file, got {len(options.files)}: measure each by "
             "itself, or say --baseline climatology"
         )
-    _check_pictures(options, ("--plot", options.plot), ("--curve", options.curve))
+    _refuse_pictures(options, ("--plot", options.plot), ("--curve", options.curve))
 
 
-def check_page(options: argparse.Namespace) -> None:
-    """Refuse the same of commands that write pages."""
+def refuse_clinical(options: argparse.Namespace) -> None:
+    """Refuse a page and a picture that could not be written, before a file is opened."""
+    if options.output is not None:
+        refuse_path(options.output)
+        environment()
+        _refuse_several(options, "-o", options.output, "is about")
+    _refuse_pictures(options, ("--plot", options.plot))
+
+
+def refuse_measures(options: argparse.Namespace) -> None:
+    """Refuse names that are not known, before a file is opened."""
     asked_measures(options.measures)
-    if options.command == "clinical":
-        if options.output is not None:
-            refuse_path(options.output)
-            environment()
-            _refuse_several(options, "-o", options.output, "is about")
-        _check_pictures(options, ("--plot", options.plot))
 
 
 def _refuse_several(options: argparse.Namespace, option: str, place: Path, what: str) -> None:
@@ -160,50 +182,37 @@ def _refuse_several(options: argparse.Namespace, option: str, place: Path, what:
         raise InputError(f"{option} {place} {what} one table, got {len(options.files)} files: each by itself")
 
 
-def _check_pictures(options: argparse.Namespace, *pictures: tuple[str, Path | None]) -> None:
+def _refuse_pictures(options: argparse.Namespace, *pictures: tuple[str, Path | None]) -> None:
     for option, place in pictures:
         if place is None:
             continue
         _refuse_several(options, option, place, "draws")
-        refuse_place(place, suffixes=_PICTURES, what=f"{option} draws a picture")
-        pyplot()
+        refuse_picture(place, option)
 
 
-def measured_file(case: Case, run: Run, data: Data, options: argparse.Namespace) -> tuple[Measured, dict[str, Shown]]:
-    """Measures of a file that was read, and beside them the risk-coverage curve where it is asked for."""
-    found = measured(case, asked_measures(options.measures), run, groups=columns_of_text(data.groups))
-    if data.abstained:
-        whole = len(case) + data.abstained
-        note = f"{data.abstained:,} of {whole:,} rows have no answer and are in none of the measures"
-        found = replace(found, notes=(*found.notes, note))
-    curve = {} if options.curve is None else {"risk_coverage": curve_of(case, run, data.abstained)}
-    return found, {**curve}
-
-
-def skills_beside(
-    case: Case, run: Run, groups: Any, reading: ReadOptions, options: argparse.Namespace
-) -> dict[str, Skill]:
+def _skills(question: Question, options: argparse.Namespace) -> dict[str, Skill]:
     """Skill of every proper score that is measured, or of the usual one, against the baseline that was named."""
     if options.baseline is None:
         return {}
+    case, groups = question.case, question.data.groups or {}
     asked = [one for one in asked_measures(options.measures) or () if isinstance(one, ScoreMeasure) and one.proper]
     scores: list[Any] = [one for one in asked if one.takes(case.predictions)] or [None]
-    named = columns_of_text(groups)
     kind, _, column = options.baseline.partition(":")
     if kind == _CLIMATE:
-        if column and column not in (groups or {}):
+        if column and column not in groups:
             raise InputError(f"--baseline {options.baseline} names no column of --groups: add it, --groups {column}")
         other, name = climate_of(case, groups[column] if column else None), _CLIMATE + f" by {column}" * bool(column)
     else:
         path = Path(options.baseline)
-        both = cases_of(read_models([[options.files[0]], [path]], reading), lens_of(options.lens, case.predictions))
+        models = read_models([[options.files[0]], [path]], reading_of(options, unasked=True))
+        both = cases_of(models, lens_of(options.lens, case.predictions))
         (case, other), name = both.values(), path.stem
         case, other = case.in_numpy, other.in_numpy
-    found = [skill_of(case, other, score, run, named, name=name) for score in scores]
+    found = [skill_of(case, other, score, question.run, question.groups, name=name) for score in scores]
     return {f"skill, {one.measure}": one for one in found}
 
 
-def judged_measures(name: str, found: Measured, options: argparse.Namespace) -> list[Judged]:
+def _judged(name: str, found: Measured, options: argparse.Namespace) -> list[Judged]:
     """What gates look at: the p-value of all measures together, corrected ones of groups, and how far intervals are."""
     if options.fail_below is not None and math.isnan(found.pvalue):
         raise InputError(f"{name}: there is no test, so that --fail-below has no p-value to look at")
@@ -224,14 +233,3 @@ def judged_measures(name: str, found: Measured, options: argparse.Namespace) -> 
 
 def _known(p: float) -> float | None:
     return None if math.isnan(p) else p
-
-
-def draw(found: Any, path: Path, *, to_errors: bool) -> None:
-    """Write the picture, whole or not at all, and say where it is."""
-    figure = found.plot().figure
-    try:
-        with written_whole(path) as unfinished:
-            figure.savefig(unfinished, format=path.suffix[1:].lower())
-    finally:
-        pyplot().close(figure)
-    say(f"wrote {path}", to_errors=to_errors)

@@ -13,27 +13,22 @@ from typing import Any
 from kernelcal.cli.common import bar, lens_of
 from kernelcal.cli.ending import say
 from kernelcal.cli.gates import Judged, judged, with_draws_of_sets
+from kernelcal.cli.pictures import refuse_picture, write_picture
 from kernelcal.comparison import Comparison, ScoreComparison, compared, cost_in_words
 from kernelcal.errors import InputError, KernelcalWarning, naming_rows
 from kernelcal.explanation import ByGroup, by_group, checked_groups, columns_of_text, refuse_ungrouped
 from kernelcal.io import Data, ReadOptions, read, read_models
-from kernelcal.plots import pyplot
 from kernelcal.reporting import Report, environment, evaluations, refuse_path, report
 from kernelcal.stream import cases_of, outcomes_of_models, read_together
-from kernelcal.surroundings import refuse_place, written_whole
 
 __all__ = ["reported", "run_compare", "run_report"]
-
-
-_PICTURES = (".png", ".svg", ".pdf")
 
 
 def run_compare(
     groups: Sequence[Sequence[Path]], reading: ReadOptions, options: argparse.Namespace
 ) -> tuple[dict[str, Any], list[Judged]]:
     """Read, say what was read and what it will cost, compare, print and draw; returns what gates look at too."""
-    if options.plot is not None:
-        _refuse_picture(options.plot)
+    refuse_picture(options.plot)
     if reading.weights:
         raise InputError("compare takes no case weights: leave out --weights")
     options.run.refuse_for_models()
@@ -48,8 +43,7 @@ def run_compare(
     if not options.json:
         say("\n\n".join([result.summary(), *(f"{name}\n\n{part.summary()}" for name, part in by.items())]))
     if options.plot is not None:
-        _save(result, options.plot)
-        say(f"wrote {options.plot}", to_errors=options.json)
+        write_picture(result.plot().figure, options.plot, to_errors=options.json)
     found = {name: replace(own, by_group=by.get(name)) for name, own in evaluations(result).items()}
     shown = {"read": {name: data.description for name, data in models.items()}, **result.to_dict()}
     if by:
@@ -82,22 +76,6 @@ def _compared(
         alone = options.run.shared()
         cases = {name: case.in_numpy for name, case in models.items()} if grouping.groups else {}
         return result, {name: by_group(case, grouping, alone) for name, case in cases.items()}
-
-
-def _refuse_picture(path: Path) -> None:
-    """Refuse a picture that could not be written, before the work and not after it."""
-    refuse_place(path, suffixes=_PICTURES, what="--plot draws a picture")
-    pyplot()
-
-
-def _save(result: Comparison | ScoreComparison, path: Path) -> None:
-    """Write the picture, whole or not at all."""
-    figure = result.plot().figure
-    try:
-        with written_whole(path) as unfinished:
-            figure.savefig(unfinished, format=path.suffix[1:].lower())
-    finally:
-        pyplot().close(figure)
 
 
 def run_report(

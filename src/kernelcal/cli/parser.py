@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from kernelcal import __version__
+from kernelcal.cli.answers import evaluation_answer, explanation_answer, refuse_test, test_answer
 from kernelcal.cli.commands import ADD_COMMANDS
 from kernelcal.cli.ending import say
 from kernelcal.cli.gates import add_gates
-from kernelcal.cli.measuring import add_clinical, add_measure
+from kernelcal.cli.measuring import add_clinical, add_measure, refuse_measures
 from kernelcal.cli.reading import add_reading
 from kernelcal.cli.streaming import add_streaming, run_merge
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, DRAWS_OF_A_PASS, SIGNIFICANCE
@@ -54,6 +55,7 @@ def argument_parser() -> argparse.ArgumentParser:
     every.add_argument(
         "--plan", action="store_true", help="say which engines would run, their memory and time, and stop"
     )
+    every.set_defaults(answers=evaluation_answer)
     test = commands.add_parser("test", help="the exact test alone, with every member of its family")
     test.add_argument("files", nargs="+", type=Path, metavar="FILE", help=_ONE_TABLE)
     test.add_argument(
@@ -65,6 +67,7 @@ def argument_parser() -> argparse.ArgumentParser:
     test.add_argument(
         "--null", choices=tuple(NULL_LAWS), help="its law under calibration (default: exact; for draws: swap)"
     )
+    test.set_defaults(refuses=refuse_test, answers=test_answer)
     several = commands.add_parser(
         "compare",
         help="several models on the same rows: which is better calibrated, and how certainly",
@@ -166,6 +169,7 @@ def _add_report(commands: Any) -> argparse.ArgumentParser:
     )
     page.add_argument("--title", default="Calibration report", metavar="TEXT", help="title of the page")
     _add_models(page.add_argument_group("the models"), plot=False)
+    page.set_defaults(refuses=refuse_measures)
     return page
 
 
@@ -176,6 +180,7 @@ def _add_explain(commands: Any) -> argparse.ArgumentParser:
         description="Where is this model wrong: at which predictions, in which classes, groups of rows, rows?",
     )
     where.add_argument("files", nargs="+", type=Path, metavar="FILE", help=_ONE_TABLE)
+    where.set_defaults(answers=explanation_answer)
     return where
 
 

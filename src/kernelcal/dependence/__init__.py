@@ -11,7 +11,7 @@ from kernelcal.dependence.latent import (
     shared_correlation,
 )
 from kernelcal.dependence.means import ClusterMeans, MeanLaw, StretchMeans, mean_law
-from kernelcal.dependence.shares import bounded_interval, share_interval
+from kernelcal.dependence.shares import binomial_interval, bounded_interval, share_interval
 from kernelcal.dependence.structure import STRETCHES, Dependence
 from kernelcal.dependence.suspicion import suspicions, suspicious_labels, suspicious_series
 from kernelcal.dependence.units import DependentUnits
@@ -28,6 +28,7 @@ __all__ = [
     "SharedPart",
     "StretchMeans",
     "Stretches",
+    "binomial_interval",
     "bounded_interval",
     "lagged_correlations",
     "less_error",

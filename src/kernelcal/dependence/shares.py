@@ -1,26 +1,49 @@
-"""Intervals of shares and of means of bounded numbers, of dependent rows: they hold where hardly anything happened."""
+"""Intervals of shares and of means of bounded numbers, of dependent rows too: they hold where little happened."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from kernelcal.dependence.means import mean_law
 from kernelcal.dependence.structure import Dependence
 
-__all__ = ["bounded_interval", "share_interval"]
+__all__ = ["binomial_interval", "bounded_interval", "share_interval"]
 
 
-def share_interval(hits: np.ndarray, rows: Dependence, confidence_level: float) -> tuple[np.ndarray, np.ndarray]:
+def binomial_interval(successes: np.ndarray, n: Any, confidence_level: float) -> tuple[np.ndarray, np.ndarray]:
+    """Clopper-Pearson interval of a probability from numbers of successes among n; NaN where n is 0.
+
+    Numbers of successes need not be whole: the quantiles of the beta distribution interpolate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelcal.dependence import binomial_interval
+    >>> low, high = binomial_interval(np.array([1.0, 0.0, 0.0]), np.array([1, 20, 0]), 0.95)
+    >>> low.round(4), high.round(4)
+    (array([0.025, 0.   ,   nan]), array([1.    , 0.1684,    nan]))
+    """
+    from scipy.special import betaincinv  # imported when needed: the import of kernelcal stays light
+
+    tail, k, n = (1 - confidence_level) / 2, np.asarray(successes, dtype=np.float64), np.asarray(n, dtype=np.float64)
+    with np.errstate(invalid="ignore"):
+        low = np.where(k > 0, betaincinv(k, n - k + 1, tail), 0.0)
+        high = np.where(k < n, betaincinv(k + 1, n - k, 1 - tail), 1.0)
+    return np.where(n > 0, low, np.nan), np.where(n > 0, high, np.nan)
+
+
+def share_interval(hits: np.ndarray, rows: Dependence | None, confidence_level: float) -> tuple[np.ndarray, np.ndarray]:
     """Intervals of shares: Clopper and Pearson's for as many independent rows as have the standard error.
 
     Parameters
     ----------
     hits : numpy.ndarray of shape (L, n)
         Whether each of L things happened in a row.
-    rows : Dependence
-        Which rows depend on each other.
+    rows : Dependence or None
+        Which rows depend on each other; None: none do.
     confidence_level : float
         Nominal coverage.
 
@@ -40,7 +63,9 @@ def share_interval(hits: np.ndarray, rows: Dependence, confidence_level: float) 
     ----------
     Korn, Graubard (1998), Confidence intervals for proportions with small expected number of positive counts.
     """
-    from scipy.special import betaincinv, stdtrit  # imported when needed: the import of kernelcal stays light
+    if rows is None or not rows.overlap:
+        return binomial_interval(hits.sum(axis=1), hits.shape[1], confidence_level)
+    from scipy.special import stdtrit  # imported when needed: the import of kernelcal stays light
 
     law, n, tail = mean_law(rows), hits.shape[1], (1 - confidence_level) / 2
     low, high = np.full((2, len(hits)), math.nan)
@@ -52,9 +77,7 @@ def share_interval(hits: np.ndarray, rows: Dependence, confidence_level: float) 
         wider = wider or (float(stdtrit(max(n - 1, 1), 1 - tail)) / law.quantile(confidence_level)) ** 2
         count = _alike(rows) if not 0 < share < 1 or error == 0 else share * (1 - share) / error**2
         count = min(count, n) * wider
-        x = share * count
-        low[k] = betaincinv(x, count - x + 1, tail) if share > 0 else 0.0
-        high[k] = betaincinv(x + 1, count - x, 1 - tail) if share < 1 else 1.0
+        low[k], high[k] = binomial_interval(np.asarray(share * count), count, confidence_level)
     return low, high
 
 
@@ -91,7 +114,7 @@ def bounded_interval(
     from scipy.special import ndtri  # imported when needed: the import of kernelcal stays light
 
     (least, most), mean = ends, float(values.mean())
-    if rows is None:
+    if rows is None or not rows.overlap:
         error, count = float(values.std()) / math.sqrt(len(values)), float(len(values))
         z = float(ndtri(0.5 + confidence_level / 2))
     else:

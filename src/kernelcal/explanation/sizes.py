@@ -19,7 +19,6 @@ from kernelcal.lenses import TopLabel
 from kernelcal.predictions import ClassPredictions, Quantiles, Samples
 from kernelcal.runs import Run
 from kernelcal.statistics import SKCE, crps_rows_of, log_score_rows_of, weighted_interval_score_rows_of
-from kernelcal.statistics.binned import binomial_interval
 from kernelcal.statistics.pairwise import PreparedPairMean
 
 __all__ = [
@@ -137,10 +136,7 @@ def _of_classes(case: Case, run: Run) -> Sizes:
     observed, predicted = (float(np.average(x, weights=case.weights)) for x in (hit, p))
     interval = None
     if case.weights is None:
-        if case.rows is not None and case.rows.overlap:
-            low, high = share_interval(hit[None], case.rows, run.confidence_level)
-        else:
-            low, high = binomial_interval(np.array([hit.sum()]), len(hit), run.confidence_level)
+        low, high = share_interval(hit[None], case.rows, run.confidence_level)
         interval = _between((float(low[0]) - predicted, float(high[0]) - predicted))
     rows = log_score_rows_of(case)
     score, ends = float(np.average(rows, weights=case.weights)), None
@@ -187,8 +183,8 @@ def _least(low: float, high: float) -> float:
 
 def _share_interval(case: Case, shares: np.ndarray, claimed: np.ndarray, level: float) -> Ends:
     """Interval of a mean of shares of levels less what was claimed, which is at least -claimed and at most 1 more."""
-    least, rows = -float(claimed.mean()), case.rows if case.rows is not None and case.rows.overlap else None
-    return bounded_interval(shares - claimed, (least, least + 1), rows, level)
+    least = -float(claimed.mean())
+    return bounded_interval(shares - claimed, (least, least + 1), case.rows, level)
 
 
 def has_ties(case: Case) -> bool:

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
+from kernelcal.dependence import binomial_interval
 from kernelcal.errors import InputError
 from kernelcal.inference import TestResult
 from kernelcal.inference.test import holm_adjusted, pit_tested
 from kernelcal.ranks.result import ParameterRanks, RanksResult
 from kernelcal.ranks.table import RankTable, names_in
 from kernelcal.runs import Run
-from kernelcal.statistics.binned import binomial_interval
 from kernelcal.statistics.outcomes import normal_quantiles
 from kernelcal.statistics.vectors import ENDS, shifted_in_words
 

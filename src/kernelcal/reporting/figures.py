@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.cases import Case
-from kernelcal.dependence import share_interval
+from kernelcal.dependence import binomial_interval, share_interval
 from kernelcal.evaluation import Evaluation
 from kernelcal.inference import Equivalence
 from kernelcal.inference.intervals import ends_of_mean
@@ -19,7 +19,6 @@ from kernelcal.lenses import TopLabel
 from kernelcal.plots import percent
 from kernelcal.predictions import Bernoulli, ClassPredictions, Quantiles, RealPredictions, ScorePredictions
 from kernelcal.statistics import crps_rows_of, log_score_rows_of, weighted_interval_score_rows_of
-from kernelcal.statistics.binned import binomial_interval
 from kernelcal.tables import few_rule
 
 __all__ = ["NONE", "Intervals", "KeyFigure", "is_number", "key_figures", "top_or_event"]

@@ -17,7 +17,6 @@ from kernelcal.predictions import (
     Quantiles,
     Samples,
 )
-from kernelcal.statistics.binned import binomial_interval
 from kernelcal.statistics.outcomes.central import central_coverage
 from kernelcal.statistics.scores.numbers import crps, mean_squared_error, negative_log_likelihood
 from kernelcal.statistics.scores.quantiles import QUANTILE_LEVELS, pinball_loss
@@ -133,19 +132,6 @@ def test_pinball_prints_a_table():
 
 
 # ---- coverage
-
-
-@pytest.mark.parametrize(("k", "n"), [(0, 5), (5, 5), (3, 17), (50, 51), (400, 1000)])
-def test_binomial_intervals_agree_with_scipy(k, n):
-    expected = stats.binomtest(k, n).proportion_ci(0.9, method="exact")
-    assert binomial_interval(np.array([k]), n, 0.9) == (pytest.approx([expected.low]), pytest.approx([expected.high]))
-
-
-@pytest.mark.parametrize("k", [0.4, 2.5, 6.7])
-def test_binomial_intervals_interpolate_numbers_of_successes_and_know_nothing_without_rows(k):
-    low, high = binomial_interval(np.array([k, 0.0]), np.array([7, 0]), 0.9)
-    assert low == pytest.approx([stats.beta.ppf(0.05, k, 8 - k), np.nan], nan_ok=True)
-    assert high == pytest.approx([stats.beta.ppf(0.95, k + 1, 7 - k), np.nan], nan_ok=True)
 
 
 def test_coverage_of_normal_intervals():

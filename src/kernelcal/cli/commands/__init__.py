@@ -2,7 +2,7 @@
 
 A new command is a file here with ``add_it(commands)``, which ends with ``parser.set_defaults(runs=run_it)``, and
 returns the parser where it takes the options of files of predictions (`cli.reading`). What it needs is imported when it
-runs.
+runs. Commands that answer about one table, as `evaluate` does, are read, gated and printed alike: `cli.answers`.
 """
 
 import argparse

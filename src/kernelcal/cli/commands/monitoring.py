@@ -11,18 +11,18 @@ from typing import Any
 
 from kernelcal.cli.common import check_lens, lens_of
 from kernelcal.cli.ending import FINE, SAID_NO, say
+from kernelcal.cli.pictures import refuse_picture, write_picture
 from kernelcal.cli.reading import reading_of
 from kernelcal.defaults import SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.io import read
 from kernelcal.lenses import LENSES
-from kernelcal.plots import pyplot
-from kernelcal.surroundings import in_turn, refuse_place, written_whole
+from kernelcal.surroundings import in_turn, refuse_place
 
 __all__ = ["add_monitor", "run_history"]
 
 
-_STATES, _PICTURES = (".npz",), (".png", ".svg", ".pdf")
+_STATES = (".npz",)
 _ALARMS = ("any", "ever", "drift", "none")
 
 
@@ -64,8 +64,7 @@ def run_monitor(options: argparse.Namespace) -> int:
     from kernelcal.monitor import Monitor  # for this command alone
 
     refuse_place(options.state, suffixes=_STATES, what="--state keeps the monitor in an npz file", example="state")
-    if options.plot is not None:
-        refuse_place(options.plot, suffixes=_PICTURES, what="--plot draws a picture", example="history")
+    refuse_picture(options.plot, example="history")
     check_lens(options.lens, every=False)
     if options.key is not None and len(options.files) != 1:
         raise InputError(f"--key names one batch, got {len(options.files)} files: give one file, or leave --key out")
@@ -80,7 +79,7 @@ def run_monitor(options: argparse.Namespace) -> int:
             if not options.json:
                 say(lines[-1]["line"])
     if options.plot is not None:
-        _draw(monitor, options.plot)
+        write_picture(monitor.plot().figure, options.plot, to_errors=True)
     if options.json:
         say(json.dumps({"batches": lines, **monitor.to_dict()}, indent=2, allow_nan=False))
     else:
@@ -150,13 +149,3 @@ def _notes(data: Any, monitor: Any) -> list[str]:
         found.append(f"the table says which rows depend on each other ({', '.join(sorted(data.dependence))})")
     cure = "the bound on false alarms is for rows that do not: watch one row of each subject, or one series, --horizon"
     return [f"{one}; {cure}" for one in found]
-
-
-def _draw(monitor: Any, place: Path) -> None:
-    figure = monitor.plot().figure
-    try:
-        with written_whole(place) as unfinished:
-            figure.savefig(unfinished, format=place.suffix[1:].lower())
-    finally:
-        pyplot().close(figure)
-    say(f"wrote {place}", to_errors=True)

@@ -9,17 +9,13 @@ from typing import Any
 
 from kernelcal.cli.ending import say
 from kernelcal.cli.gates import Judged, draws_for_gates, ended_by, level
+from kernelcal.cli.pictures import refuse_picture, write_picture
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.io import ReadOptions, opened
-from kernelcal.plots import pyplot
 from kernelcal.runs import Run
-from kernelcal.surroundings import refuse_place, written_whole
 
 __all__ = ["add_ranks"]
-
-
-_PICTURES = (".png", ".svg", ".pdf")
 
 
 def add_ranks(commands: Any) -> None:
@@ -71,9 +67,7 @@ def run_ranks(options: argparse.Namespace) -> int:
         rng=options.seed,
         early_stopping=not options.all_draws,
     )
-    if options.plot is not None:
-        refuse_place(options.plot, suffixes=_PICTURES, what="--plot draws a picture")
-        pyplot()
+    refuse_picture(options.plot)
     path = options.files[0]
     try:
         source = opened(options.files, ReadOptions(delimiter=options.delimiter))
@@ -86,19 +80,8 @@ def run_ranks(options: argparse.Namespace) -> int:
     if not options.json:
         say(f"{read.sentence}\n{found.summary()}")
     if options.plot is not None:
-        _save(found, options)
-        say(f"wrote {options.plot}", to_errors=options.json)
+        write_picture(found.plot(options.picture)[0].figure, options.plot, to_errors=options.json)
     status = ended_by([Judged(str(path), found.pvalue, None)], options, result)
     if options.json:
         say(json.dumps(result, indent=2, allow_nan=False))
     return status
-
-
-def _save(found: Any, options: argparse.Namespace) -> None:
-    """Write the picture, whole or not at all."""
-    figure = found.plot(options.picture)[0].figure
-    try:
-        with written_whole(options.plot) as unfinished:
-            figure.savefig(unfinished, format=options.plot.suffix[1:].lower())
-    finally:
-        pyplot().close(figure)

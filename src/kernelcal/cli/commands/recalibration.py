@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from kernelcal.cli.commands.repaired import ReadColumns, layout_of, write_repaired
-from kernelcal.cli.ending import FINE, SAID_NO, refused, say
-from kernelcal.cli.gates import level
+from kernelcal.cli.ending import FINE, refused, say
+from kernelcal.cli.gates import Judged, draws_for_gates, ended_with, level, said
 from kernelcal.cli.reading import reading_of
 from kernelcal.defaults import DRAWS
 from kernelcal.errors import InputError, KernelcalError, naming_rows
@@ -55,7 +55,7 @@ def add_recalibrate(commands: Any) -> argparse.ArgumentParser:
     group.add_argument("--horizon", metavar="H", help="steps that a forecast looks ahead, or a column that says it")
     group.add_argument("--time", metavar="NAME", help="with --horizon: column of times at regular steps")
     group.add_argument("--series", metavar="NAMES", help="with --horizon: columns that tell series apart")
-    parser.add_argument("--draws", type=int, default=DRAWS, metavar="B", help="draws of the tests")
+    parser.add_argument("--draws", type=int, metavar="B", help=f"draws of the tests (default: {DRAWS})")
     parser.add_argument("--seed", type=int, default=0, metavar="SEED", help="seed of folds and draws")
     parser.add_argument(
         "--fail-below", type=level, metavar="P", help="exit status 1 if the p-value after the map is below P"
@@ -66,13 +66,14 @@ def add_recalibrate(commands: Any) -> argparse.ArgumentParser:
         help="exit status 1 if the map is not clearly better than leaving predictions alone",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(runs=run_recalibrate)
+    parser.set_defaults(fail_above=None, runs=run_recalibrate)
     return parser
 
 
 def run_recalibrate(options: argparse.Namespace) -> int:
     """Fit or load a map, say what it does, write what was asked for; returns the exit status."""
     _refuse_options(options)
+    options.draws = draws_for_gates(options, DRAWS)
     try:
         return _run(options)
     except (KernelcalError, UnicodeError) as error:
@@ -120,9 +121,10 @@ def _run(options: argparse.Namespace) -> int:
         say(f"wrote {options.save}", to_errors=True)
     if layout is not None:
         told["read_again"] = _written(found, source, layout, data, options)
+    status = _ended(options, after, better, told)
     if options.json:
         say(json.dumps(told, indent=2, allow_nan=False))
-    return _ended(options, after, better)
+    return status
 
 
 def _say_unless(json_is_printed: bool, text: str) -> None:
@@ -203,15 +205,12 @@ def _written(found: Any, source: Source, layout: ReadColumns, data: Data, option
     return command
 
 
-def _ended(options: argparse.Namespace, after: Any, better: bool) -> int:
-    status = FINE
-    if options.fail_below is not None:
-        if after is None:
-            raise InputError("--fail-below looks at a test after the map, and there is none: too few rows")
-        if after.pvalue < options.fail_below:
-            say(f"p = {after.pvalue:.3g} after the map is below {options.fail_below:g}", to_errors=True)
-            status = SAID_NO
+def _ended(options: argparse.Namespace, after: Any, better: bool, told: dict[str, Any]) -> int:
+    if options.fail_below is None and not options.fail_unless_better:
+        return FINE
+    if options.fail_below is not None and after is None:
+        raise InputError("--fail-below looks at a test after the map, and there is none: too few rows")
+    no = [] if after is None else said([Judged("after the map", after.pvalue, None)], options)
     if options.fail_unless_better and not better:
-        say("the map is not clearly better than leaving the predictions alone", to_errors=True)
-        status = SAID_NO
-    return status
+        no.append("the map is not clearly better than leaving the predictions alone")
+    return ended_with(no, options, told)

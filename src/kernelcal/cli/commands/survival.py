@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import shlex
 from pathlib import Path
 from typing import Any
 
-from kernelcal.cli.ending import FINE, SAID_NO, refused, say
-from kernelcal.cli.gates import level
+from kernelcal.cli.ending import FINE, refused, say
+from kernelcal.cli.gates import Judged, draws_for_gates, ended_by, level
+from kernelcal.cli.pictures import refuse_picture, write_picture
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError, KernelcalError
 from kernelcal.runs import Run
-from kernelcal.surroundings import refuse_place, written_whole
 
 __all__ = ["add_survival"]
 
 
-_PICTURES = (".png", ".svg", ".pdf")
 _COLUMNS = {
     "duration": "column of the observed times",
     "event": "column of whether the event was seen, or COLUMN=VALUE with the value that says so",
@@ -51,9 +51,7 @@ def add_survival(commands: Any) -> None:
     command.add_argument("--null", choices=("redraw", "flips"), help="law under calibration (default: redraw)")
     command.add_argument("--confidence-level", type=float, default=CONFIDENCE_LEVEL, metavar="P", help="coverage")
     command.add_argument("--alpha", type=float, default=SIGNIFICANCE, metavar="P", help="level of the verdict")
-    command.add_argument(
-        "--draws", type=int, default=DRAWS, metavar="B", help="draws of the test (default: %(default)s)"
-    )
+    command.add_argument("--draws", type=int, metavar="B", help=f"draws of the test (default: {DRAWS})")
     command.add_argument("--seed", type=int, default=0, help="seed of the draws (default: %(default)s)")
     command.add_argument(
         "--plot", type=Path, metavar="FILE", help="draw residuals and the last horizon, png, svg or pdf"
@@ -62,23 +60,26 @@ def add_survival(commands: Any) -> None:
         "-o", "--output", type=Path, metavar="PAGE", help="also write a page, .html; a file of this name is replaced"
     )
     command.add_argument("--title", default="Predicted times to an event", metavar="TEXT", help="title of the page")
-    command.add_argument("--fail-below", type=level, metavar="P", help="exit status 1 if the p-value is below P")
+    command.add_argument(
+        "--fail-below", type=level, metavar="P", help="exit status 1 if the p-value is below P, of a table or group"
+    )
     command.add_argument("--json", action="store_true", help="print JSON: an object, or a list for several files")
-    command.set_defaults(runs=run_survival)
+    command.set_defaults(fail_above=None, runs=run_survival)
 
 
 def run_survival(options: argparse.Namespace) -> int:
     """Read, evaluate, print; returns the exit status."""
     from kernelcal.survival import SurvivalColumns, evaluated_survival, read_survival  # for this command alone
 
-    run = Run(confidence_level=options.confidence_level, alpha=options.alpha, draws=options.draws, rng=options.seed)
+    draws = draws_for_gates(options, DRAWS)
+    run = Run(confidence_level=options.confidence_level, alpha=options.alpha, draws=draws, rng=options.seed)
     horizons, columns = _horizons(options.horizons), {name.replace("-", "_"): None for name in _COLUMNS}
     columns = {name: getattr(options, name) for name in columns}
     results, status = [], FINE
     if options.plot is not None:
         if len(options.files) > 1:
             raise InputError("--plot FILE draws one table: name one file")
-        refuse_place(options.plot, suffixes=_PICTURES, what="--plot draws a picture")
+        refuse_picture(options.plot)
     if options.output is not None:
         _refuse_page(options)
     for path in options.files:
@@ -92,15 +93,20 @@ def run_survival(options: argparse.Namespace) -> int:
         if not options.json:
             say(("\n" if len(results) > 1 else "") + f"{table.description}\n{found.summary()}")
         if options.plot is not None:
-            _draw(found, options.plot, to_errors=options.json)
+            write_picture(_pictures(found), options.plot, to_errors=options.json)
         if options.output is not None:
             _write(found, table.description, options)
-        if options.fail_below is not None and found.pvalue < options.fail_below:
-            say(f"{path}: p = {found.pvalue:.3g} is below {options.fail_below:g}", to_errors=True)
-            status = SAID_NO
+        status = max(status, ended_by(_judged(path, found), options, results[-1]))
     if options.json:
         say(json.dumps(results if len(results) > 1 else results[0], indent=2, allow_nan=False))
     return status
+
+
+def _judged(path: Path, found: Any) -> list[Judged]:
+    """What the gate looks at: the table, and each group that was tested, corrected for their number."""
+    tested = [one for one in found.groups if not math.isnan(one.pvalue)]
+    groups = [Judged(f"{path}, {one.column} {one.name}", one.pvalue, None, whole=False) for one in tested]
+    return [Judged(str(path), found.pvalue, None), *groups]
 
 
 def _horizons(text: str | None) -> tuple[float, ...]:
@@ -134,16 +140,11 @@ def _write(found: Any, read: str, options: argparse.Namespace) -> None:
     say(f"wrote {page.path}", to_errors=options.json)
 
 
-def _draw(found: Any, path: Path, *, to_errors: bool) -> None:
-    """Write both pictures side by side, whole or not at all, and say where they are."""
+def _pictures(found: Any) -> Any:
+    """Figure of both pictures side by side."""
     from kernelcal.plots import pyplot
 
     figure, (left, right) = pyplot().subplots(1, 2, figsize=(11, 5.8), layout="constrained")
-    try:
-        found.plot(left)
-        found.plot_horizon(ax=right)
-        with written_whole(path) as unfinished:
-            figure.savefig(unfinished, format=path.suffix[1:].lower())
-    finally:
-        pyplot().close(figure)
-    say(f"wrote {path}", to_errors=to_errors)
+    found.plot(left)
+    found.plot_horizon(ax=right)
+    return figure

@@ -1,7 +1,7 @@
 """Errors over bins: ECE, MCE, the Brier decomposition, bands of calibrated models."""
 
 from kernelcal.statistics.binned.bands import CountLaw, NullBand, drawn_band, multinomial_band
-from kernelcal.statistics.binned.bin_table import BinnedEstimate, BinTable, binomial_interval, plain_values
+from kernelcal.statistics.binned.bin_table import BinnedEstimate, BinTable, plain_values
 from kernelcal.statistics.binned.binned_error import ECE, BinnedPart, ece, mce, question_in_words
 from kernelcal.statistics.binned.brier import BrierDecomposition, brier_decomposition, brier_decomposition_of
 from kernelcal.statistics.binned.questions import Part, asked, parts_of, usual_questions
@@ -16,7 +16,6 @@ __all__ = [
     "NullBand",
     "Part",
     "asked",
-    "binomial_interval",
     "brier_decomposition",
     "brier_decomposition_of",
     "drawn_band",

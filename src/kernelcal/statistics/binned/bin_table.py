@@ -10,10 +10,11 @@ import numpy as np
 
 from kernelcal.binning import Bins
 from kernelcal.defaults import CONFIDENCE_LEVEL
+from kernelcal.dependence import binomial_interval
 from kernelcal.statistics.base import NumberEstimate
 from kernelcal.tables import Shown, Table
 
-__all__ = ["BinTable", "BinnedEstimate", "binomial_interval", "plain_values"]
+__all__ = ["BinTable", "BinnedEstimate", "plain_values"]
 
 
 _SHOWN = 30
@@ -180,28 +181,6 @@ class BinnedEstimate(NumberEstimate):
     def _repr_html_(self) -> str:
         table = self._table()
         return Table(table.title, [_aligned(row) for row in table.rows], table.notes).html()
-
-
-def binomial_interval(successes: np.ndarray, n: Any, confidence_level: float) -> tuple[np.ndarray, np.ndarray]:
-    """Clopper-Pearson interval of a probability from numbers of successes among n; NaN where n is 0.
-
-    Numbers of successes need not be whole: the quantiles of the beta distribution interpolate.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelcal.statistics.binned import binomial_interval
-    >>> low, high = binomial_interval(np.array([1.0, 0.0, 0.0]), np.array([1, 20, 0]), 0.95)
-    >>> low.round(4), high.round(4)
-    (array([0.025, 0.   ,   nan]), array([1.    , 0.1684,    nan]))
-    """
-    from scipy.special import betaincinv  # imported when needed: the import of kernelcal stays light
-
-    tail, k, n = (1 - confidence_level) / 2, np.asarray(successes, dtype=np.float64), np.asarray(n, dtype=np.float64)
-    with np.errstate(invalid="ignore"):
-        low = np.where(k > 0, betaincinv(k, n - k + 1, tail), 0.0)
-        high = np.where(k < n, betaincinv(k + 1, n - k, 1 - tail), 1.0)
-    return np.where(n > 0, low, np.nan), np.where(n > 0, high, np.nan)
 
 
 def plain_values(values: np.ndarray) -> Any:

@@ -12,7 +12,6 @@ from kernelcal.cases import Case
 from kernelcal.defaults import CONFIDENCE_LEVEL
 from kernelcal.dependence import share_interval
 from kernelcal.runs import Run
-from kernelcal.statistics.binned import binomial_interval
 from kernelcal.statistics.scores import checked_levels
 from kernelcal.tables import Shown, Table
 
@@ -63,10 +62,8 @@ class Coverage(Shown):
         n, notes, confidence_level = len(case), list(notes), run.confidence_level
         shares = np.array([case.mean(rows.astype(np.float64)) for rows in inside])
         expected = np.array([case.mean(rows) for rows in probability])
-        if case.rows is not None and case.rows.overlap and case.weights is None:
+        if case.weights is None:
             low, high = share_interval(inside, case.rows, confidence_level)
-        elif case.weights is None:
-            low, high = binomial_interval(inside.sum(axis=1), n, confidence_level)
         else:
             low, high = np.full((2, len(levels)), np.nan)
             notes.append(_WEIGHTED)

@@ -15,7 +15,6 @@ from kernelcal.plots import levels_plot
 from kernelcal.predictions import Quantiles
 from kernelcal.runs import Run
 from kernelcal.statistics.base import Estimate
-from kernelcal.statistics.binned import binomial_interval
 from kernelcal.tables import Grid, Shown
 
 __all__ = ["ClaimedLevels", "claimed_levels", "claimed_levels_of", "refuse_other_than_quantiles"]
@@ -226,11 +225,7 @@ def claimed_levels_of(case: Case, run: Run) -> ClaimedLevels:
     notes = ((_TIES,) if ties else ()) + ((_EACH,) if case.weights is None else (_WEIGHTED,))
     ends = [np.full((len(cells.taus), 2), np.nan) for _ in range(2)]
     if case.weights is None:
-        level = run.confidence_level
-        if case.rows is not None and case.rows.overlap:
-            ends = [np.stack(share_interval(rows, case.rows, level), axis=1) for rows in (below, upto)]
-        else:
-            ends = [np.stack(binomial_interval(rows.sum(axis=1), len(case), level), axis=1) for rows in (below, upto)]
+        ends = [np.stack(share_interval(rows, case.rows, run.confidence_level), axis=1) for rows in (below, upto)]
     return ClaimedLevels(
         cells.taus,
         most_below=most,
