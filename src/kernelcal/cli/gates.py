@@ -27,6 +27,7 @@ __all__ = [
     "judged",
     "refuse_few_draws",
     "said",
+    "told_no",
     "with_draws_of_sets",
     "within_bound",
 ]
@@ -196,11 +197,16 @@ def ended_by(found: Iterable[Judged], options: argparse.Namespace, result: dict[
     """Judge, say no where it is so and write it into the result; returns the exit status."""
     if not asked_gates(options):
         return FINE
-    result["said_no"] = said(found, options)
+    return told_no(said(found, options), options, result)
+
+
+def told_no(no: list[str], options: argparse.Namespace, result: dict[str, Any]) -> int:
+    """Write into the result what was said no to, or print it; returns the exit status."""
+    result["said_no"] = no
     if not options.json:
-        for why in result["said_no"]:
+        for why in no:
             say(f"gate: {why}")
-    return SAID_NO if result["said_no"] else FINE
+    return SAID_NO if no else FINE
 
 
 def within_bound(case: Case, run: Run, bound: float) -> Equivalence:

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from kernelcal.cli.commands.repaired import ReadColumns, layout_of, write_repaired
-from kernelcal.cli.ending import FINE, SAID_NO, refused, say
-from kernelcal.cli.gates import level
+from kernelcal.cli.ending import FINE, refused, say
+from kernelcal.cli.gates import draws_for_gates, level, told_no, with_draws_of_sets
 from kernelcal.cli.reading import reading_of
 from kernelcal.defaults import DRAWS
 from kernelcal.errors import InputError, KernelcalError, naming_rows
 from kernelcal.io import Arrays, Data, ReadOptions, Source, opened, outcomes_beside, read_source
+from kernelcal.runs import Run
 from kernelcal.surroundings import refuse_place
 
 __all__ = ["add_recalibrate"]
@@ -55,7 +56,7 @@ def add_recalibrate(commands: Any) -> argparse.ArgumentParser:
     group.add_argument("--horizon", metavar="H", help="steps that a forecast looks ahead, or a column that says it")
     group.add_argument("--time", metavar="NAME", help="with --horizon: column of times at regular steps")
     group.add_argument("--series", metavar="NAMES", help="with --horizon: columns that tell series apart")
-    parser.add_argument("--draws", type=int, default=DRAWS, metavar="B", help="draws of the tests")
+    parser.add_argument("--draws", type=int, metavar="B", help=f"draws of the tests (default: {DRAWS})")
     parser.add_argument("--seed", type=int, default=0, metavar="SEED", help="seed of folds and draws")
     parser.add_argument(
         "--fail-below", type=level, metavar="P", help="exit status 1 if the p-value after the map is below P"
@@ -103,7 +104,8 @@ def _run(options: argparse.Namespace) -> int:
     source, read_as = _opened(options, found)
     data = read_source(source, read_as)
     layout = None if options.output is None else layout_of(source, read_as)
-    depend = {**data.dependence, "weights": data.weights, "draws": options.draws, "rng": options.seed}
+    draws = _draws(options, data)
+    depend = {**data.dependence, "weights": data.weights, "draws": draws, "rng": options.seed}
     told: dict[str, Any] = {"read": data.description}
     if not options.json:
         say(_sentence(data, options))
@@ -120,9 +122,10 @@ def _run(options: argparse.Namespace) -> int:
         say(f"wrote {options.save}", to_errors=True)
     if layout is not None:
         told["read_again"] = _written(found, source, layout, data, options)
+    status = _ended(options, after, better, told)
     if options.json:
         say(json.dumps(told, indent=2, allow_nan=False))
-    return _ended(options, after, better)
+    return status
 
 
 def _say_unless(json_is_printed: bool, text: str) -> None:
@@ -203,15 +206,23 @@ def _written(found: Any, source: Source, layout: ReadColumns, data: Data, option
     return command
 
 
-def _ended(options: argparse.Namespace, after: Any, better: bool) -> int:
-    status = FINE
+def _draws(options: argparse.Namespace, data: Data) -> int:
+    """Draws of the tests; as many as let a p-value fall below the gate, where not so many were said."""
+    if options.without_outcomes:
+        return int(options.draws or DRAWS)
+    options.run = Run(draws=draws_for_gates(options, DRAWS))
+    return with_draws_of_sets(options, data).draws
+
+
+def _ended(options: argparse.Namespace, after: Any, better: bool, told: dict[str, Any]) -> int:
+    no = []
     if options.fail_below is not None:
         if after is None:
             raise InputError("--fail-below looks at a test after the map, and there is none: too few rows")
         if after.pvalue < options.fail_below:
-            say(f"p = {after.pvalue:.3g} after the map is below {options.fail_below:g}", to_errors=True)
-            status = SAID_NO
+            no.append(f"p = {after.pvalue:.3g} after the map is below {options.fail_below:g}")
     if options.fail_unless_better and not better:
-        say("the map is not clearly better than leaving the predictions alone", to_errors=True)
-        status = SAID_NO
-    return status
+        no.append("the map is not clearly better than leaving the predictions alone")
+    if options.fail_below is None and not options.fail_unless_better:
+        return FINE
+    return told_no(no, options, told)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import shlex
 from pathlib import Path
 from typing import Any
 
-from kernelcal.cli.ending import FINE, SAID_NO, refused, say
+from kernelcal.cli.ending import FINE, refused, say
+from kernelcal.cli.gates import Judged, draws_for_gates, ended_by, level
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError, KernelcalError
 from kernelcal.runs import Run
@@ -50,9 +52,7 @@ def add_survival(commands: Any) -> None:
     command.add_argument("--null", choices=("redraw", "flips"), help="law under calibration (default: redraw)")
     command.add_argument("--confidence-level", type=float, default=CONFIDENCE_LEVEL, metavar="P", help="coverage")
     command.add_argument("--alpha", type=float, default=SIGNIFICANCE, metavar="P", help="level of the verdict")
-    command.add_argument(
-        "--draws", type=int, default=DRAWS, metavar="B", help="draws of the test (default: %(default)s)"
-    )
+    command.add_argument("--draws", type=int, metavar="B", help=f"draws of the test (default: {DRAWS})")
     command.add_argument("--seed", type=int, default=0, help="seed of the draws (default: %(default)s)")
     command.add_argument(
         "--plot", type=Path, metavar="FILE", help="draw residuals and the last horizon, png, svg or pdf"
@@ -61,16 +61,19 @@ def add_survival(commands: Any) -> None:
         "-o", "--output", type=Path, metavar="PAGE", help="also write a page, .html; a file of this name is replaced"
     )
     command.add_argument("--title", default="Predicted times to an event", metavar="TEXT", help="title of the page")
-    command.add_argument("--fail-below", type=float, metavar="P", help="exit status 1 if the p-value is below P")
+    command.add_argument(
+        "--fail-below", type=level, metavar="P", help="exit status 1 if the p-value is below P, of a table or a group"
+    )
     command.add_argument("--json", action="store_true", help="print JSON: an object, or a list for several files")
-    command.set_defaults(runs=run_survival)
+    command.set_defaults(fail_above=None, runs=run_survival)
 
 
 def run_survival(options: argparse.Namespace) -> int:
     """Read, evaluate, print; returns the exit status."""
     from kernelcal.survival import SurvivalColumns, evaluated_survival, read_survival  # for this command alone
 
-    run = Run(confidence_level=options.confidence_level, alpha=options.alpha, draws=options.draws, rng=options.seed)
+    draws = draws_for_gates(options, DRAWS)
+    run = Run(confidence_level=options.confidence_level, alpha=options.alpha, draws=draws, rng=options.seed)
     horizons, columns = _horizons(options.horizons), {name.replace("-", "_"): None for name in _COLUMNS}
     columns = {name: getattr(options, name) for name in columns}
     results, status = [], FINE
@@ -94,12 +97,17 @@ def run_survival(options: argparse.Namespace) -> int:
             _draw(found, options.plot, to_errors=options.json)
         if options.output is not None:
             _write(found, table.description, options)
-        if options.fail_below is not None and found.pvalue < options.fail_below:
-            say(f"{path}: p = {found.pvalue:.3g} is below {options.fail_below:g}", to_errors=True)
-            status = SAID_NO
+        status = max(status, ended_by(_judged(str(path), found), options, results[-1]))
     if options.json:
         say(json.dumps(results if len(results) > 1 else results[0], indent=2, allow_nan=False))
     return status
+
+
+def _judged(name: str, found: Any) -> list[Judged]:
+    """The table and its groups, those that could be tested; p-values of groups are corrected for their number."""
+    tested = [one for one in found.groups if not math.isnan(one.pvalue)]
+    of_groups = [Judged(f"{name}, {one.column} {one.name}", one.pvalue, None, whole=False) for one in tested]
+    return [Judged(name, found.pvalue, None), *of_groups]
 
 
 def _horizons(text: str | None) -> tuple[float, ...]:
