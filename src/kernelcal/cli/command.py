@@ -30,6 +30,7 @@ from kernelcal.cli.measuring import (
     draw,
     judged_measures,
     measured_file,
+    sides_of,
     skills_beside,
 )
 from kernelcal.cli.models import reported, run_compare, run_report
@@ -106,7 +107,7 @@ def _run_of(options: argparse.Namespace) -> Run:
     return Run(
         confidence_level=getattr(options, "confidence_level", CONFIDENCE_LEVEL),
         alpha=options.alpha,
-        draws=draws_for_gates(options, DRAWS),
+        draws=draws_for_gates(options, DRAWS, sides_of(options)),
         rng=options.seed,
         early_stopping=not options.all_draws,
         engine=engine_of(getattr(options, "engine", None), getattr(options, "features", None)),

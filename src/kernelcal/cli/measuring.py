@@ -43,6 +43,7 @@ __all__ = [
     "draw",
     "judged_measures",
     "measured_file",
+    "sides_of",
     "skills_beside",
 ]
 
@@ -125,6 +126,12 @@ def _risk(text: str) -> float:
     if not 0 < value < 1:
         raise argparse.ArgumentTypeError(f"expected a risk between 0 and 1, such as 0.2, got {text!r}")
     return value
+
+
+def sides_of(options: argparse.Namespace) -> int:
+    """Sides that the p-value of all measures is corrected for: both of a single one that speaks on both, else ranked."""
+    asked = asked_measures(getattr(options, "measures", None)) if options.command == "measure" else None
+    return 2 if asked is not None and len(asked) == 1 and asked[0].signed else 1
 
 
 def clinical_file(case: Case, run: Run, groups: Any, options: argparse.Namespace) -> ClinicalTable:
