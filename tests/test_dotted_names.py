@@ -141,9 +141,10 @@ def test_the_top_is_documented():
     assert set(kernelcal.__all__) <= listed, sorted(set(kernelcal.__all__) - listed)
 
 
-@pytest.mark.parametrize(
-    "room", ["measures", "ranks", "survival", "recalibration", "losses", "monitor", "sklearn", "torchmetrics", "testing"]
-)
+ROOMS = ("measures", "ranks", "survival", "recalibration", "losses", "monitor", "sklearn", "torchmetrics", "testing")
+
+
+@pytest.mark.parametrize("room", ROOMS)
 def test_what_a_room_shows_by_an_example_is_documented(room):
     """Classes and functions that one may type: those whose docstring types them."""
     pytest.importorskip({"sklearn": "sklearn", "torchmetrics": "torchmetrics"}.get(room, "numpy"))

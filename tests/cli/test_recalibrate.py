@@ -160,7 +160,7 @@ def test_gates_clusters_and_json(capsys, tmp_path):
 
 
 def test_gates_that_could_not_say_no(capsys, tmp_path):
-    """99 draws make no p-value below .01: more are made for the gate, or refused; what said no is told with the rest."""
+    """99 draws make no p-value below .01: more are made for the gate, or it is refused; JSON tells what said no."""
     first = classes(tmp_path / "a.csv", 300, 1)
     asked = ("--method", "identity", "--fail-below")
     status, _, err = run(capsys, first, *asked, "0.01", *FEW)

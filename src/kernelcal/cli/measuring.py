@@ -129,7 +129,7 @@ def _risk(text: str) -> float:
 
 
 def sides_of(options: argparse.Namespace) -> int:
-    """Sides that the p-value of all measures is corrected for: both of a single one that speaks on both, else ranked."""
+    """Sides that the p-value of all measures is corrected for: both of a single one; several are ranked together."""
     asked = asked_measures(getattr(options, "measures", None)) if options.command == "measure" else None
     return 2 if asked is not None and len(asked) == 1 and asked[0].signed else 1
 

@@ -98,7 +98,7 @@ def run_ranks(options: argparse.Namespace) -> int:
 
 
 def _times(read: Any, run: Run) -> int:
-    """What the smallest p-value is multiplied by: parameters, and sets of simulations that do not depend on each other."""
+    """What the smallest p-value is multiplied by: parameters, and sets of simulations that are independent."""
     own = {} if read.clusters is None else {"clusters": read.clusters}
     case = read.table.case(0, run.rng, **own)
     sets = len(case.rows.thinned) if case.rows is not None and case.rows.overlap and not_redrawn(case) else 1
