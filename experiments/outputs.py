@@ -8,6 +8,7 @@ repetitions, writes into a scratch folder and names it, unless told where to:
     python experiments/uai2023/run.py --repetitions 500 --output tracked    # over the tracked files
 
 `docs/tables/commands.csv` has the command of every tracked table and picture; it is brought up to date when a run ends.
+A file that is known to be another script's stays so: delete its line first if it moves.
 """
 
 from __future__ import annotations
@@ -116,8 +117,14 @@ def made_since(root, start, folders):
                 yield path.relative_to(root).as_posix()
 
 
+def of_other_scripts(known, command):
+    """Files that another script is known to make: one that ran at the same time, or a checkout, has written them."""
+    return {name for name, other in known.items() if other.split()[:2] != command.split()[:2]}
+
+
 def _record(start):
-    found = dict.fromkeys(made_since(BASE, start, ASKED), COMMAND)
+    others = of_other_scripts(read_commands(BASE), COMMAND)
+    found = {name: COMMAND for name in made_since(BASE, start, ASKED) if name not in others}
     if not found:
         return
     write_commands(BASE, {**read_commands(BASE), **found})

@@ -139,3 +139,19 @@ def test_the_top_is_documented():
     page = (ROOT / "docs" / "api" / "index.rst").read_text()
     listed = set(re.findall(r"^   (\w+)$", page, re.MULTILINE)) | set(re.findall(r"``kernelcal\.(\w+)``", page))
     assert set(kernelcal.__all__) <= listed, sorted(set(kernelcal.__all__) - listed)
+
+
+ROOMS = ("measures", "ranks", "survival", "recalibration", "losses", "monitor", "sklearn", "torchmetrics", "testing")
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_what_a_room_shows_by_an_example_is_documented(room):
+    """Classes and functions that one may type: those whose docstring types them."""
+    pytest.importorskip({"sklearn": "sklearn", "torchmetrics": "torchmetrics"}.get(room, "numpy"))
+    page = (ROOT / "docs" / "api" / "index.rst").read_text()
+    listed = set(re.findall(r"^   (\w+)$", page, re.MULTILINE))
+    door = importlib.import_module(f"kernelcal.{room}")
+    shown = {name: getattr(door, name) for name in door.__all__}
+    typed = {name for name, one in shown.items() if callable(one) and ">>>" in (inspect.getdoc(one) or "")}
+    assert typed
+    assert typed <= listed, sorted(typed - listed)

@@ -48,6 +48,9 @@ def test_gates_look_at_pvalues_and_at_how_far_intervals_are(table, capsys):
     status, out, _ = run(capsys, "measure", table, *READ, "--measures", "oe", "--fail-below", "0.05")
     assert status == 1
     assert "risk.csv: p = 0.02 is below 0.05" in out
+    status, _, err = run(capsys, "measure", table, *READ, "--measures", "oe", "--fail-below", "0.01", "--draws", "150")
+    assert status == 2  # a single measure is tested on both sides
+    assert "--draws 150 make no p-value below 0.0132" in err
     status, out, _ = run(capsys, "measure", table, *READ, "--measures", "oe,auroc", "--fail-above", "0.05")
     assert status == 1
     assert "risk.csv, observed to expected: the error is at least 0." in out

@@ -162,6 +162,24 @@ def test_gates_clusters_and_json(capsys, tmp_path):
     assert run(capsys, first, "--fail-unless-better", "--method", "identity", *FEW)[0] == 1
 
 
+def test_gates_that_could_not_say_no(capsys, tmp_path):
+    """99 draws make no p-value below .01: more are made for the gate, or it is refused; JSON tells what said no."""
+    first = classes(tmp_path / "a.csv", 300, 1)
+    asked = ("--method", "identity", "--fail-below")
+    status, _, err = run(capsys, first, *asked, "0.01", *FEW)
+    assert status == 2
+    assert "so that --fail-below 0.01 would never say no: say --draws 999 or more" in err
+    status, out, _ = run(capsys, first, *asked, "0.0009")
+    assert status == 1
+    assert out.splitlines()[-1].startswith("gate: after the map: p = 0.000")
+    status, out, _ = run(capsys, first, *asked, "1", "--fail-unless-better", "--json", *FEW)
+    assert status == 1
+    assert json.loads(out)["said_no"][1] == "the map is not clearly better than leaving the predictions alone"
+    status, _, err = run(capsys, first, *asked, "0.05", "--clusters", "site", *FEW)
+    assert status == 2
+    assert "so that --fail-below 0.05 would never say no" in err
+
+
 def test_what_does_not_go_together_is_refused(capsys, tmp_path):
     first = classes(tmp_path / "a.csv", 60, 1)
     for arguments, word in (

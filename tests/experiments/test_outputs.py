@@ -80,6 +80,18 @@ def test_every_tracked_table_and_picture_has_its_command(outputs):
         assert words[0] != "python" or (ROOT / words[1]).exists(), command
 
 
+def test_a_run_takes_no_files_of_other_scripts(outputs):
+    """What was written meanwhile, by a script that ran beside it, keeps its command."""
+    known = {"a.csv": "python experiments/a/run.py --part x", "b.png": "python docs/b.py", "c.png": "a photo"}
+    assert outputs.of_other_scripts(known, "python experiments/a/run.py") == {"b.png", "c.png"}
+
+
+def test_pictures_of_the_guides_are_those_of_their_scripts(outputs):
+    for name, command in outputs.read_commands(ROOT).items():
+        for start, script in (("plot_", "docs/make_pictures.py"), ("report_", "docs/make_reports.py")):
+            assert not name.startswith(f"docs/images/{start}") or command.split()[1] == script, name
+
+
 def test_every_experiment_that_writes_asks_where_to(outputs):
     """No script names the folder of the tables by itself."""
     for script in (ROOT / "experiments").rglob("*.py"):

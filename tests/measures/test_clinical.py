@@ -41,6 +41,18 @@ def test_values_are_those_of_other_programs(biopsies):
         assert np.diff(found[name].interval)[0] / 2 / 1.96 == pytest.approx(error, rel=0.02)
 
 
+def test_the_isotonic_curve_is_that_of_reliabilitydiag():
+    """The manual of the R package, ?summary.reliabilitydiag: raw ensemble, rain at Niamey: S, MCB, DSC, UNC."""
+    file = FILE.parents[1] / "tests" / "data" / "niamey_precip" / "precip_Niamey_2016.csv"
+    p, y = np.genfromtxt(file, delimiter=",", skip_header=1, usecols=(1, 2)).T
+    parts = kc.brier_decomposition(y.astype(int), p, bins="isotonic")
+    found = (parts.brier, parts.reliability, parts.resolution, parts.uncertainty)
+    assert [f"{value:.3g}" for value in map(float, found)] == ["0.266", "0.0661", "0.0441", "0.244"]
+    curve = calibration_curve(y.astype(int), p, draws=19)
+    at = np.interp(p, curve.predictions, curve.curve)
+    assert np.mean((p - y) ** 2) - np.mean((at - y) ** 2) == pytest.approx(float(parts.reliability), abs=1e-12)
+
+
 def test_slopes_are_those_of_scikit_learn(biopsies):
     linear = pytest.importorskip("sklearn.linear_model")
     y, p, _ = biopsies

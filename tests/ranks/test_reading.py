@@ -120,6 +120,17 @@ def test_the_command_in_json_with_a_gate(table, capsys):
     assert "is below 0.01" in found["said_no"][0]
 
 
+def test_draws_are_enough_for_the_gate(table, capsys):
+    """The p-value is corrected for two parameters, and in pairs for two sets too: 999 draws never make it .0019."""
+    command = ["ranks", str(table), "--draws-per-rank", "9", "--fail-below", "0.0019"]
+    assert main(command) == 1
+    assert "p = 0.0019 is below 0.0019" in capsys.readouterr().out
+    assert main([*command, "--draws", "999"]) == 2
+    assert "make no p-value below 0.002, so that --fail-below 0.0019" in capsys.readouterr().err
+    assert main([*command, "--draws", "2000", "--clusters", "pair"]) == 2
+    assert "say --draws 2,106 or more" in capsys.readouterr().err
+
+
 def test_the_command_draws(table, tmp_path, capsys):
     pytest.importorskip("matplotlib").use("agg")
     for kind in ("ecdf", "histogram"):

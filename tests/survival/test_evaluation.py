@@ -349,6 +349,9 @@ def test_the_command(table, tmp_path, capsys):
     assert [h["time"] for h in values["horizons"]] == [0.5, 1.0]
     assert main([*said, "--groups", "status"]) == 0
     assert "status: dead" in capsys.readouterr().out
+    assert main([*said, "--fail-below", "1"]) == 1
+    assert "gate: " in (printed := capsys.readouterr().out)
+    assert printed.endswith("is below 1\n")
     assert main(["survival", str(table)]) == 2
     assert main([*said, "--horizons", "soon"]) == 2
 
@@ -368,6 +371,21 @@ def test_the_gate_looks_at_groups_and_at_p_values_that_draws_can_have(table, tmp
     assert "expected a level between 0 and 1" in capsys.readouterr().err
     assert main([*said, "--fail-below", "0.0005", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["test"]["draws_asked"] == 2000
+
+
+def test_gates_that_could_not_say_no(table, capsys):
+    """Levels are levels; draws are as many as the gate needs, or refused; groups are judged, and JSON says what was."""
+    said = ["survival", str(table), "--duration", "days", "--family", "weibull", "--parameters", "scale,1.5"]
+    with pytest.raises(SystemExit):
+        main([*said, "--fail-below", "7"])
+    assert "expected a level between 0 and 1" in capsys.readouterr().err
+    assert main([*said, "--draws", "99", "--fail-below", "0.01"]) == 2
+    assert "so that --fail-below 0.01 would never say no: say --draws 999 or more" in capsys.readouterr().err
+    assert main([*said, "--json", "--groups", "status", "--draws", "99", "--fail-below", "0.05"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    below = [f"{table}, status {g['name']}" for g in found["groups"] if g["pvalue"] is not None and g["pvalue"] < 0.05]
+    assert below
+    assert [why.partition(":")[0] for why in found["said_no"]][-len(below) :] == below
 
 
 def test_pictures(table, tmp_path):

@@ -91,10 +91,11 @@ def _main(options: argparse.Namespace) -> int:
 
 def _run_of(options: argparse.Namespace) -> Run:
     """How to compute, or refuse it before a file is opened."""
+    sides = options.sides(options) if hasattr(options, "sides") else 1
     return Run(
         confidence_level=getattr(options, "confidence_level", CONFIDENCE_LEVEL),
         alpha=options.alpha,
-        draws=draws_for_gates(options, DRAWS),
+        draws=draws_for_gates(options, DRAWS, sides),
         rng=options.seed,
         early_stopping=not options.all_draws,
         engine=engine_of(getattr(options, "engine", None), getattr(options, "features", None)),

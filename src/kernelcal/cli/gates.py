@@ -99,18 +99,19 @@ def _number(text: str) -> float:
         return -1.0
 
 
-def draws_for_gates(options: argparse.Namespace, usual: int) -> int:
+def draws_for_gates(options: argparse.Namespace, usual: int, times: int = 1) -> int:
     """Draws as they were asked for, or so many that a p-value can fall below --fail-below; too few are refused.
 
-    The smallest p-value of B draws is ``1 / (B + 1)``: a gate at that level or below would let every model pass.
+    The smallest p-value of B draws is ``1 / (B + 1)``, or so many times that as it is corrected for: a gate at that
+    level or below would let every model pass.
     """
     needed = options.fail_below is not None and not _without_draws(options)
-    least = math.ceil(1 / options.fail_below) if needed else 0
+    least = math.ceil(times / options.fail_below) if needed else 0
     if options.draws is None:
         return max(usual, least)
     if 0 < options.draws < least:
         raise InputError(
-            f"--draws {options.draws:,} make no p-value below {1 / (options.draws + 1):.3g}, so that --fail-below "
+            f"--draws {options.draws:,} make no p-value below {times / (options.draws + 1):.3g}, so that --fail-below "
             f"{options.fail_below:g} would never say no: say --draws {max(usual, least):,} or more"
         )
     return int(options.draws)

@@ -72,7 +72,7 @@ def add_measure(commands: Any) -> argparse.ArgumentParser:
         metavar="FILE",
         help="of answers with a confidence: table of risk and coverage, drawn as a png, svg or pdf",
     )
-    parser.set_defaults(refuses=refuse_measuring, answers=measures_answer)
+    parser.set_defaults(refuses=refuse_measuring, answers=measures_answer, sides=_sides)
     return parser
 
 
@@ -113,6 +113,12 @@ def _risk(text: str) -> float:
     if not 0 < value < 1:
         raise argparse.ArgumentTypeError(f"expected a risk between 0 and 1, such as 0.2, got {text!r}")
     return value
+
+
+def _sides(options: argparse.Namespace) -> int:
+    """Sides that the p-value of all measures is corrected for: both of a single one; several are ranked together."""
+    asked = asked_measures(options.measures)
+    return 2 if asked is not None and len(asked) == 1 and asked[0].signed else 1
 
 
 def clinical_answer(question: Question, options: argparse.Namespace) -> Answer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from kernelcal.cli.gates import Judged, draws_for_gates, ended_by, level
 from kernelcal.cli.pictures import refuse_picture, write_picture
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError
+from kernelcal.inference.laws import not_redrawn
 from kernelcal.io import ReadOptions, opened
 from kernelcal.runs import Run
 
@@ -63,7 +65,7 @@ def run_ranks(options: argparse.Namespace) -> int:
     run = Run(
         confidence_level=options.confidence_level,
         alpha=options.alpha,
-        draws=draws_for_gates(options, DRAWS),
+        draws=DRAWS if options.draws is None else options.draws,
         rng=options.seed,
         early_stopping=not options.all_draws,
     )
@@ -73,6 +75,7 @@ def run_ranks(options: argparse.Namespace) -> int:
         source = opened(options.files, ReadOptions(delimiter=options.delimiter))
         asked = {name: getattr(options, name) for name in ("ranks", "pit", "draws_per_rank", "clusters")}
         read = read_ranks(source, first=options.first_rank, rng=run.rng, **asked)
+        run = replace(run, draws=draws_for_gates(options, DRAWS, _times(read, run)))
         found = ranks_tested(read.table, run, clusters=read.clusters, joint=read.joint)
     except InputError as error:
         raise InputError(str(error) if str(path) in str(error) else f"{path}: {error}") from None
@@ -85,3 +88,11 @@ def run_ranks(options: argparse.Namespace) -> int:
     if options.json:
         say(json.dumps(result, indent=2, allow_nan=False))
     return status
+
+
+def _times(read: Any, run: Run) -> int:
+    """What the smallest p-value is multiplied by: parameters, and sets of simulations that are independent."""
+    own = {} if read.clusters is None else {"clusters": read.clusters}
+    case = read.table.case(0, run.rng, **own)
+    sets = len(case.rows.thinned) if case.rows is not None and case.rows.overlap and not_redrawn(case) else 1
+    return len(read.table.names) * sets

@@ -12,11 +12,12 @@ import numpy as np
 
 from kernelcal.cli.commands.repaired import ReadColumns, layout_of, write_repaired
 from kernelcal.cli.ending import FINE, refused, say
-from kernelcal.cli.gates import Judged, draws_for_gates, ended_with, level, said
+from kernelcal.cli.gates import Judged, draws_for_gates, ended_with, level, said, with_draws_of_sets
 from kernelcal.cli.reading import reading_of
 from kernelcal.defaults import DRAWS
 from kernelcal.errors import InputError, KernelcalError, naming_rows
 from kernelcal.io import Arrays, Data, ReadOptions, Source, opened, outcomes_beside, read_source
+from kernelcal.runs import Run
 from kernelcal.surroundings import refuse_place
 
 __all__ = ["add_recalibrate"]
@@ -104,7 +105,8 @@ def _run(options: argparse.Namespace) -> int:
     source, read_as = _opened(options, found)
     data = read_source(source, read_as)
     layout = None if options.output is None else layout_of(source, read_as)
-    depend = {**data.dependence, "weights": data.weights, "draws": options.draws, "rng": options.seed}
+    draws = _draws(options, data)
+    depend = {**data.dependence, "weights": data.weights, "draws": draws, "rng": options.seed}
     told: dict[str, Any] = {"read": data.description}
     if not options.json:
         say(_sentence(data, options))
@@ -203,6 +205,14 @@ def _written(found: Any, source: Source, layout: ReadColumns, data: Data, option
             say(f"\n{options.output} is read, with outcomes when they are known, by")
         say(f"  {command}")
     return command
+
+
+def _draws(options: argparse.Namespace, data: Data) -> int:
+    """Draws of the tests; as many as let a p-value fall below the gate, where not so many were said."""
+    if options.without_outcomes:
+        return int(options.draws or DRAWS)
+    options.run = Run(draws=draws_for_gates(options, DRAWS))
+    return with_draws_of_sets(options, data).draws
 
 
 def _ended(options: argparse.Namespace, after: Any, better: bool, told: dict[str, Any]) -> int:

@@ -218,7 +218,8 @@ class SelectiveAccuracy(_OfAnswers):
     mean_of_rows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        number = isinstance(self.coverage, Real) and not isinstance(self.coverage, bool | np.bool_)
+        given: Any = self.coverage
+        number = isinstance(given, Real) and not isinstance(given, bool | np.bool_)
         if not number or not 0 < self.coverage <= 1:
             raise InputError(f"coverage is the share of answers that is kept, such as 0.8, got {self.coverage!r}")
 
