@@ -20,6 +20,7 @@ from kernelcal.cli.gates import (
     draws_for_gates,
     ended_by,
     judged,
+    with_draws_of_groups,
     with_draws_of_sets,
     within_bound,
 )
@@ -209,6 +210,8 @@ def _compute(data: Data, name: str, options: argparse.Namespace) -> tuple[dict[s
     beside: dict[str, Shown] = {}
     with bar() as progress, naming_rows(data.row_in_words):
         run = replace(with_draws_of_sets(options, data, None if every else lens), progress=progress)
+        if options.command in ("measure", "clinical"):  # whose measures are corrected for both sides
+            run = with_draws_of_groups(options, run, columns_of_text(data.groups), len(data.y), sides=2)
         known = {"weights": data.weights, "given": data.given, **data.dependence}
         case = replace(Case.of(data.y, data.predictions, lens=None if every else lens, **known), numbers=data.numbers)
         if options.command == "test":
