@@ -51,6 +51,11 @@ def test_gates_look_at_pvalues_and_at_how_far_intervals_are(table, capsys):
     status, _, err = run(capsys, "measure", table, *READ, "--measures", "oe", "--fail-below", "0.01", "--draws", "150")
     assert status == 2  # a single measure is tested on both sides
     assert "--draws 150 make no p-value below 0.0132" in err
+    grouped = ("measure", table, *READ[:4], "--measures", "oe,slope", "--groups", "patient", "--fail-below", "0.006")
+    status, _, err = run(capsys, *grouped, "--draws", "999")
+    assert status == 2
+    assert "would never say no to a group: say --draws 1,334 or more" in err
+    assert run(capsys, *grouped, "--json")[0] == 1
     status, out, _ = run(capsys, "measure", table, *READ, "--measures", "oe,auroc", "--fail-above", "0.05")
     assert status == 1
     assert "risk.csv, observed to expected: the error is at least 0." in out

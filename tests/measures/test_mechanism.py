@@ -188,6 +188,23 @@ def test_the_picture_has_a_line_a_measure(found):
     matplotlib.pyplot.close(ax.figure)
 
 
+@pytest.mark.parametrize("name", list(MEASURES))
+def test_a_lens_that_a_message_proposes_serves(name):
+    """Of three classes: who follows the message gets a measure, and who can get none is not sent there."""
+    p = R.dirichlet([1, 1, 1], 40)
+    y = kc.Categorical(p).sample(rng=0)[0]
+    made = MEASURES.made(name)
+    if made.takes(kc.Categorical(p)):
+        return
+    with pytest.raises(InputError) as refused:
+        measure(y, p, name, draws=9)
+    if "lens=kernelcal.TopLabel()" in str(refused.value):
+        assert measure(y, p, name, lens=kc.TopLabel(), draws=9)[made.name].n == 40
+    else:
+        with pytest.raises(InputError):
+            measure(y, p, name, lens=kc.TopLabel(), draws=9)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("signed", [True, False])
 def test_pvalues_keep_their_level(signed):

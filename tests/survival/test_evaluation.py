@@ -381,6 +381,8 @@ def test_gates_that_could_not_say_no(table, capsys):
     assert "expected a level between 0 and 1" in capsys.readouterr().err
     assert main([*said, "--draws", "99", "--fail-below", "0.01"]) == 2
     assert "so that --fail-below 0.01 would never say no: say --draws 999 or more" in capsys.readouterr().err
+    assert main([*said, "--groups", "status", "--draws", "99", "--fail-below", "0.015"]) == 2
+    assert "p-values of 2 groups are corrected for their number, and with --draws 99" in capsys.readouterr().err
     assert main([*said, "--json", "--groups", "status", "--draws", "99", "--fail-below", "0.05"]) == 1
     found = json.loads(capsys.readouterr().out)
     below = [f"{table}, status {g['name']}" for g in found["groups"] if g["pvalue"] is not None and g["pvalue"] < 0.05]

@@ -12,6 +12,7 @@ from kernelcal.cases import Case
 from kernelcal.cli.ending import FINE, SAID_NO, say
 from kernelcal.errors import InputError
 from kernelcal.evaluation import Evaluation, KernelError
+from kernelcal.explanation import checked_groups
 from kernelcal.inference import Equivalence
 from kernelcal.inference.intervals import equivalent
 from kernelcal.inference.laws import not_redrawn
@@ -28,6 +29,7 @@ __all__ = [
     "judged",
     "refuse_few_draws",
     "said",
+    "with_draws_of_groups",
     "with_draws_of_sets",
     "within_bound",
 ]
@@ -137,6 +139,27 @@ def with_draws_of_sets(options: argparse.Namespace, data: Data, lens: Any = None
             f"rows that depend on each other are tested in {sets} sets here, and with --draws {options.draws:,} {sets} "
             f"times the smallest p-value is at least {sets / (options.draws + 1):.3g}, so that --fail-below "
             f"{options.fail_below:g} would never say no: say --draws {least:,} or more"
+        )
+    return replace(run, draws=least)
+
+
+def with_draws_of_groups(options: argparse.Namespace, run: Run, groups: Any, n: int, sides: int = 1) -> Run:
+    """Run with draws enough for a gate on groups, or refuse those that were said.
+
+    P-values of the groups of a column are corrected by Holm: of G groups the smallest is ``G sides / (B + 1)``.
+    """
+    found = [] if options.fail_below is None else [one.column for one in checked_groups(groups, n).groups]
+    if not found:
+        return run
+    most = max(map(found.count, found))
+    least = math.ceil(sides * most / options.fail_below)
+    if run.draws >= least:
+        return run
+    if options.draws is not None:
+        raise InputError(
+            f"p-values of {most} groups are corrected for their number, and with --draws {options.draws:,} none is "
+            f"below {sides * most / (options.draws + 1):.3g}, so that --fail-below {options.fail_below:g} would never "
+            f"say no to a group: say --draws {least:,} or more"
         )
     return replace(run, draws=least)
 

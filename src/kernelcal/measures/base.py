@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from abc import abstractmethod
 from typing import Any, ClassVar
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
-from kernelcal.predictions import ClassPredictions, Samples
+from kernelcal.predictions import Bernoulli, ClassPredictions, Samples
 from kernelcal.statistics import Estimate, Prepared, Statistic
 
 __all__ = ["Measure", "PreparedMeasure", "positive_probabilities", "serves_one_probability"]
@@ -143,7 +144,9 @@ class Measure(Statistic):
     def refuse(self, predictions: Any) -> None:
         """Refuse predictions that it is no measure of, with the remedy."""
         if not self.takes(predictions):
-            raise InputError(f"{self.name} is for {self.serves}, got {_described(predictions)}{_way(predictions)}")
+            raise InputError(
+                f"{self.name} is for {self.serves}, got {_described(predictions)}{_way(self, predictions)}"
+            )
 
     def estimated(self, case: Case) -> Estimate:
         """Estimate from what was checked already."""
@@ -177,7 +180,10 @@ def _described(predictions: Any) -> str:
     return f"{kind} of {predictions.n_classes} classes" if isinstance(predictions, ClassPredictions) else kind
 
 
-def _way(predictions: Any) -> str:
+def _way(measure: Measure, predictions: Any) -> str:
+    """What to do: one question about several classes, where the measure is one of answers to it."""
     if isinstance(predictions, ClassPredictions) and predictions.n_classes > 2:
-        return ": ask one question, lens=kernelcal.OneClass(label) or lens=kernelcal.TopLabel()"
+        with contextlib.suppress(InputError):
+            measure.refuse(Bernoulli(np.full(1, 0.5)))
+            return ": ask one question, lens=kernelcal.OneClass(label) or lens=kernelcal.TopLabel()"
     return "; kernelcal.measures.serving(predictions) names the measures of these"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelcal.cli.ending import FINE, refused, say
-from kernelcal.cli.gates import Judged, draws_for_gates, ended_by, level
+from kernelcal.cli.gates import Judged, draws_for_gates, ended_by, level, with_draws_of_groups
 from kernelcal.cli.pictures import refuse_picture, write_picture
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError, KernelcalError
@@ -85,7 +85,8 @@ def run_survival(options: argparse.Namespace) -> int:
     for path in options.files:
         try:
             table = read_survival(path, SurvivalColumns(**columns))
-            found = evaluated_survival(table.data, run, null=options.null, horizons=horizons, groups=table.groups)
+            enough = with_draws_of_groups(options, run, table.groups, len(table.data))
+            found = evaluated_survival(table.data, enough, null=options.null, horizons=horizons, groups=table.groups)
         except (KernelcalError, UnicodeError) as error:
             text = " ".join(str(error).split())
             return refused(text if str(path) in text else f"{path}: {text}")
