@@ -22,7 +22,10 @@ _LOGIT = 0.2  # bias of a class that is worth a word
 
 
 def direction_of(kind: Kind, experts: Sequence[Expert], wealth: Wealth) -> str:
-    """Return words for the money of the fixed experts, as the drift statistic shares it: it has not grown old."""
+    """Return words for the money of the fixed experts, as the drift statistic shares it: it has not grown old.
+
+    A slope or width is told where no shift alone explains as much; ``or more`` where no expert goes farther.
+    """
     logs, first, words = np.log(wealth.weights) + wealth.drift, 0, []
     for one in experts:
         own = logs[first : first + one.number]

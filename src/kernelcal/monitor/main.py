@@ -267,10 +267,7 @@ class Monitor(Shown):
 
     @property
     def direction(self) -> str:
-        """What the richest fixed experts bet on, in words; empty while nothing is seen or no direction is clear.
-
-        A slope or width is told where no shift alone explains as much; ``or more`` where no expert goes farther.
-        """
+        """What the richest fixed experts bet on, in words; empty while nothing is seen or no direction is clear."""
         lane = self._leading
         if lane is None or (self.alarm is None and self.drift_alarm is None):
             return ""
