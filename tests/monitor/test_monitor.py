@@ -338,6 +338,51 @@ def test_directions_are_those_of_a_known_truth(make, words):
                 assert other not in found
 
 
+def rare(rng, n, slope=1.0, shift=0.0):
+    p = expit(rng.normal(-4, 1, n))
+    return rng.random(n) < expit(slope * logit(p) + shift), kc.Bernoulli(p)
+
+
+def middles(rng, n, factor, shift):
+    y, batch = normal(rng, n, factor, shift)
+    return y, Quantiles(batch.mean[:, None], [0.5])
+
+
+def biased(rng, n, bias):
+    q = rng.dirichlet([0.7] * 4, n)
+    p = q * np.exp([0, 0, bias, 0])
+    p /= p.sum(axis=1, keepdims=True)
+    return (p.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1).clip(0, 3), kc.Categorical(q)
+
+
+@pytest.mark.parametrize(
+    ("make", "words", "never"),
+    [
+        (lambda rng: normal(rng, 500, 1.0, 2.0), ["above the predictions, by 0.8 of their spread, or more"], "-conf"),
+        (lambda rng: normal(rng, 500, 0.5, 2.0), ["above the predictions"], "over-confident"),
+        (lambda rng: normal(rng, 500, 1.0, -1.2), ["below the predictions"], "-conf"),
+        (lambda rng: normal(rng, 500, 0.7, 0.5), ["under-confident", "above the predictions, by 0.4"], "more"),
+        (lambda rng: normal(rng, 500, 1.6, -0.5), ["over-confident", "below the predictions"], "more"),
+        (lambda rng: normal(rng, 500, 5.0), ["over-confident", "2.2 times as wide as predicted, or more"], "lie"),
+        (lambda rng: normal(rng, 500, 0.2), ["under-confident", "0.5 times as wide as predicted, or less"], "lie"),
+        (lambda rng: middles(rng, 500, 1.0, 2.0), ["above the predictions"], "-conf"),
+        (lambda rng: middles(rng, 500, 1.0, -0.6), ["below the predictions"], "-conf"),
+        (lambda rng: rare(rng, 4000, 1.0, 0.6), ["class 1 happens more often"], "-conf"),
+        (lambda rng: rare(rng, 4000, 1.0, 2.5), ["more often than predicted, by 0.8 in logits, or more"], "-conf"),
+        (lambda rng: rare(rng, 4000, 1.0, -1.5), ["class 1 happens less often"], "-conf"),
+        (lambda rng: binary(rng, 800, 1.0, 1.5), ["class 1 happens more often"], "-conf"),
+        (lambda rng: biased(rng, 1500, 2.0), ["class 2 happens more often"], "-conf"),
+        (lambda rng: biased(rng, 1500, -2.0), ["class 2 happens less often"], "-conf"),
+    ],
+)
+def test_no_slope_is_told_where_a_shift_explains_it(make, words, never):
+    """Shifts beyond all experts and between two of them, rare events, one quantile, a class of its own."""
+    for seed in range(2):
+        found = Monitor().update(*make(np.random.default_rng(seed))).direction
+        assert all(word in found for word in words), found
+        assert never not in found
+
+
 def test_a_change_is_found_where_it_began():
     rng = np.random.default_rng(5)
     monitor = Monitor()

@@ -308,3 +308,32 @@ def of_vectors(rng, change):
 def test_levels_are_kept(name):
     tries = 300
     assert rejected(LEVELS[name], tries) <= binom.ppf(1 - 1e-3, tries, 0.05)
+
+
+def ranks_of(rng, size, shift, width, n=300):
+    y = shift + width * rng.normal(size=n)
+    return (rng.normal(size=(n, size)) < y[:, None]).sum(axis=1)
+
+
+@pytest.mark.parametrize(
+    ("size", "shift", "width", "words", "never"),
+    [
+        (1, 0.4, 1.0, "shifted down", "too"),  # one draw tells no width
+        (1, -0.8, 1.6, "shifted up", "too"),
+        (2, 0.4, 1.0, "shifted down", "too"),
+        (3, 0.8, 1.0, "shifted down", "too"),
+        (3, 0.4, 0.5, "too wide", "narrow"),
+        (3, 0.0, 1.6, "too narrow", "wide"),
+        (19, 0.8, 1.0, "shifted down", "too"),
+        (19, -0.4, 1.6, "too narrow", "wide"),
+        (19, 0.4, 0.6, "too wide", "narrow"),
+    ],
+)
+def test_a_width_is_told_beside_a_shift_only_where_there_is_one(size, shift, width, words, never):
+    wrong = 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        (one,) = rank_test(ranks_of(rng, size, shift, width), size, draws=99).parameters
+        assert words in one.direction, one.direction
+        wrong += never in one.direction
+    assert wrong <= (never == "too")  # two standard errors are passed by chance once in twenty

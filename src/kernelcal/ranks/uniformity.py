@@ -26,6 +26,9 @@ __all__ = ["pit_values_test", "rank_test", "ranks_tested"]
 _REGION = 0.9
 _SEEN, _MANY = 0.7, 20  # share of the ranks that one of so many should reach: by chance none does once in a thousand
 _CUT = 0.05  # more ranks at the ends than are expected there, so many that their spread says little
+_CLEAR = 2.0  # standard errors by which a width is told
+_FAR = 8.0  # shift that no rank among draws tells from a larger one
+_ROUNDING = 1e-9
 _CELLS = 10_000  # of the uniform law whose spread is known without them
 
 _WEIGHTED = (
@@ -212,8 +215,9 @@ def _parameter(
     nowhere = (np.full(1, np.nan),) * 2
     ends = binomial_interval(np.array([held]), len(table), run.confidence_level) if independent else nowhere
     name = table.names[k] if joint else ""
-    told = _told_spread(table, k, spread)
-    direction = _direction(result, float(z.mean()), mean, told, name) if adjusted <= run.alpha else ""
+    direction = ""
+    if adjusted <= run.alpha:
+        direction = _direction(result, float(z.mean()), mean, _told_spread(table, k, spread, z), name)
     own = (float(ends[0][0]), float(ends[1][0]), direction, result)
     return ParameterRanks(table.names[k], result.pvalue, adjusted, mean, spread, expected, held / len(table), *own)
 
@@ -236,14 +240,40 @@ def _spread_of(size: int | None) -> float:
     return float(normal_quantiles((np.arange(size + 1) + 0.5) / (size + 1)).std())
 
 
-def _told_spread(table: RankTable, k: int, spread: float) -> float:
-    """Spread by which a width is told; 1 where so many ranks are cut off on one side that it is that of their ends."""
+def _told_spread(table: RankTable, k: int, spread: float, z: np.ndarray) -> float:
+    """Spread by which a width is told; 1 where it may be that of the ends, or what a shift alone leaves of few steps.
+
+    Ranks that are cut off at one end spread as their ends do. Ranks among few draws spread less around a mean that is
+    not 0: among one draw by nothing but this mean, which tells no width.
+    """
     size, own = table.draws_per_rank, table.values[:, k]
     ends = (own <= 0).mean(), (own >= (1 if size is None else size)).mean()
     side = 0.0 if size is None else 1 / (size + 1)
-    if sum(ends) <= 2 * side + _CUT or min(ends) > side:
+    if sum(ends) > 2 * side + _CUT and min(ends) <= side:
+        return 1.0
+    if size is None or size > _CELLS:
         return spread
-    return 1.0
+    left, error = _spread_of_shifted(size, float(z.mean())), float(np.std((z - z.mean()) ** 2) / np.sqrt(len(z)))
+    more = float(z.var()) - left**2
+    return spread if abs(more) > max(_CLEAR * error, _ROUNDING) and (more > 0) == (spread > 1) else 1.0
+
+
+def _spread_of_shifted(size: int, mean: float) -> float:
+    """Standard deviation of the normal quantiles of ranks whose true values are shifted, and no wider: of this mean."""
+    from scipy.optimize import brentq  # imported when needed: the import of kernelcal stays light
+    from scipy.special import ndtr
+
+    steps = np.arange(size + 1)
+    middles = normal_quantiles((steps + 0.5) / (size + 1))
+    edges = normal_quantiles(steps[1:] / (size + 1))
+
+    def shares(shift: float) -> np.ndarray:
+        return np.diff(ndtr(np.concatenate([[-np.inf], edges - shift, [np.inf]])))
+
+    if abs(mean) >= shares(_FAR) @ middles:
+        return 0.0
+    found = shares(brentq(lambda shift: float(shares(shift) @ middles) - mean, -_FAR, _FAR))
+    return float(np.sqrt(found @ (middles - mean) ** 2))
 
 
 def _direction(result: TestResult, quantile: float, mean: float, spread: float, joint: str) -> str:
