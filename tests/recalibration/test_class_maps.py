@@ -177,12 +177,18 @@ def test_the_pool_weighs_by_held_out_losses_as_the_plain_algorithm(weighted):
     np.testing.assert_allclose(pool.probabilities(rows.logs), np.sum(mixed, axis=0))
 
 
-def test_the_error_of_a_gain_is_that_of_a_mean_or_of_sums_of_clusters():
+def test_the_error_of_a_gain_is_that_of_a_mean_of_rows_of_clusters_and_of_stretches():
     gain = np.random.default_rng(0).normal(size=30)
     clusters = np.random.default_rng(1).integers(0, 7, 30)
     assert error_of(gain, None) == pytest.approx(gain.std() / np.sqrt(30))
-    sums = [(gain - gain.mean())[clusters == k].sum() for k in range(7)]
-    assert error_of(gain, Dependence.of(30, clusters=clusters)) == pytest.approx(np.linalg.norm(sums) / 30)
+    assert error_of(gain, Dependence.of(30, horizon=1)) == pytest.approx(gain.std() / np.sqrt(30))
+    off = gain - gain.mean()
+    sums = [off[clusters == k].sum() for k in range(7)]
+    over = np.sqrt(7 / 6) * np.linalg.norm(sums) / 30
+    assert error_of(gain, Dependence.of(30, clusters=clusters)) == pytest.approx(over)
+    window = max(np.ceil(1.3 * np.sqrt(30)), 2 * 4)
+    near = np.maximum(1 - np.abs(np.arange(30)[:, None] - np.arange(30)) / window, 0)
+    assert error_of(gain, Dependence.of(30, horizon=4)) == pytest.approx(np.sqrt(off @ near @ off) / 30)
 
 
 def test_one_and_cautious_take_the_best_or_nothing():

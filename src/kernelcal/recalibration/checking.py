@@ -14,6 +14,7 @@ from kernelcal.inference.laws import refuse_dependent
 from kernelcal.inference.test import law_of, tested
 from kernelcal.predictions import ClassPredictions, Quantiles, Samples
 from kernelcal.recalibration.numbers import loss_rows
+from kernelcal.recalibration.pool import error_of
 from kernelcal.runs import Run
 from kernelcal.statistics import brier_score_of, log_score_rows_of
 from kernelcal.tables import Grid, Shown
@@ -32,7 +33,7 @@ class Checked(Shown):
     test_before, test_after : TestResult
         Calibration tests of the same rows: exact for the map as it is where the rows are independent of its fit.
     gain, gain_error : float
-        What the first score falls by, and the standard error of it.
+        What the first score falls by, and the standard error of it, over clusters or along time where rows depend.
     n : int
         Rows.
     """
@@ -83,7 +84,7 @@ def checked(case: Case, made: Any, run: Run) -> Checked:
     with np.errstate(invalid="ignore"):
         gains = np.where(np.isfinite(first), weights * (first - second), np.inf)
     gain, some = float(gains.mean()), np.isfinite(gains).all()
-    error = float(gains.std() / np.sqrt(len(case))) if some else 0.0
+    error = error_of(gains, case.rows) if some else 0.0
     scores = {name: (_mean(a, weights), _mean(b, weights)) for name, a, b in _scores(case, after)}
     return Checked(scores, exact_test_of(case, run), exact_test_of(after, run), gain, error, len(case))
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernelcal.dependence import Dependence
+from kernelcal.dependence import Dependence, mean_law
 from kernelcal.errors import InputError
 from kernelcal.recalibration.class_maps import CLASS_MAPS, ClassMap, Rows, Temperature
 from kernelcal.recalibration.curve_maps import Platt, Quadratic, Spline, VennAbers
@@ -161,11 +161,10 @@ def _weighed(losses: np.ndarray, counts: np.ndarray, shares: np.ndarray, prior: 
 
 
 def error_of(gain: np.ndarray, depend: Dependence | None) -> float:
-    """Return the standard error of a mean of differences of losses, over clusters where there are some."""
-    if depend is None or depend.clusters is None:
+    """Return the standard error of a mean of differences of losses, over clusters or along time where rows depend."""
+    if depend is None or (depend.clusters is None and not depend.overlap):
         return float(gain.std() / np.sqrt(len(gain)))
-    sums = np.bincount(depend.clusters, gain - gain.mean())
-    return float(np.sqrt((sums**2).sum()) / len(gain))
+    return mean_law(depend).error(gain)
 
 
 def _refuse_classes(kind: type[ClassMap], rows: Rows) -> None:
