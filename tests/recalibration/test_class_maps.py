@@ -8,7 +8,7 @@ from kernelcal.dependence import Dependence
 from kernelcal.recalibration.class_maps import CLASS_MAPS, Identity, Isotonic, Rows, Temperature, floor_of
 from kernelcal.recalibration.curve_maps import Platt, Quadratic, Spline, VennAbers
 from kernelcal.recalibration.folds import blocks_of, folds_of
-from kernelcal.recalibration.pool import Pool, error_of, fit_pool
+from kernelcal.recalibration.pool import Pool, candidates, error_of, fit_pool
 
 
 def rows_of(n, k, power, seed=0, weights=False):
@@ -175,6 +175,17 @@ def test_the_pool_weighs_by_held_out_losses_as_the_plain_algorithm(weighted):
         for m, (w, one) in enumerate(zip(pool.weights, pool.maps, strict=True))
     ]
     np.testing.assert_allclose(pool.probabilities(rows.logs), np.sum(mixed, axis=0))
+
+
+@pytest.mark.parametrize(("n", "classes"), [(60, 2), (800, 2), (60, 3), (800, 3), (60, 100), (800, 100)])
+def test_shares_of_candidates_sum_to_one_whichever_are_served(n, classes):
+    shares, prior = candidates(n, classes)
+    assert sum(shares.values()) == pytest.approx(1)
+    assert prior == (1 if classes == 2 else 5)
+    assert ("isotonic" in shares, "venn-abers" in shares) == (n > 500 and classes == 3, n > 500 and classes == 2)
+    assert ("sms" in shares) == (classes == 3)
+    if classes > 2:  # one temperature as much before one class by itself as ever
+        assert shares["temperature"] / shares["svs"] == pytest.approx(4)
 
 
 def test_the_error_of_a_gain_is_that_of_a_mean_of_rows_of_clusters_and_of_stretches():
