@@ -8,7 +8,8 @@ import pytest
 
 import kernelcal as kc
 from kernelcal.errors import InputError
-from kernelcal.measures import MEASURES, forget_measure, measure, register_measure
+from kernelcal.measures import MEASURES, BinnedError, forget_measure, measure, register_measure
+from kernelcal.measures.redraws import _part
 
 R = np.random.default_rng(4)
 P = R.uniform(0.05, 0.6, 300)
@@ -215,3 +216,17 @@ def test_pvalues_keep_their_level(signed):
         found = measure(y, p, "slope" if signed else "ece", draws=39, rng=k)
         hits += found.pvalue <= 0.05
     assert 5 <= hits <= 36  # binomial(400, .05): 20 +- 4 standard deviations
+
+
+@pytest.mark.parametrize("number", [2, 3])
+def test_the_p_value_of_several_measures_is_the_rank_of_their_smallest(number):
+    """Of rows whose smallest rank over the columns is at most that of the first; ties may be broken either way."""
+    measures = [BinnedError(bins=k) for k in range(2, 2 + number)]
+    for seed in range(6):
+        values = np.random.default_rng(seed).normal(size=(60, number))
+        values[0, -1] += 1.5
+        part = _part(values, measures, range(number))
+        least = np.array([[np.sum(column >= one) for one in column] for column in values.T]).min(axis=0)
+        assert np.mean(least < least[0]) + 1 / 60 <= part.together + 1e-12
+        assert part.together <= np.mean(least <= least[0]) + 1e-12
+        assert part.pvalues == pytest.approx([np.mean(column >= column[0]) for column in values.T])

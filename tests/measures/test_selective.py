@@ -8,6 +8,7 @@ import pytest
 import kernelcal as kc
 from kernelcal.cli import main
 from kernelcal.errors import InputError
+from kernelcal.inference import Draws
 from kernelcal.measures import SelectiveAccuracy, measure, risk_coverage, serving
 
 
@@ -89,6 +90,19 @@ def test_the_curve_is_errors_over_what_is_kept():
     assert np.all((found.low <= found.expected)[10:] & (found.expected <= found.high)[10:])
     assert "15 of 75 questions were not answered" in found.summary()
     assert f"{(y.sum() / 75):.4f}" in found.summary()
+
+
+def test_the_curve_s_band_and_p_value_are_those_of_its_redraws():
+    """P: share of curves, redrawn ones and its own, whose mean square of z scores is at least as large."""
+    y, p = answers(40, 1.6)
+    p = p - np.arange(40) * 1e-6
+    drawn = Draws(3, "draws of measures").targets(kc.Bernoulli(p), 0, 79)
+    curves = np.array([naive_risks(y.astype(int), p), *(naive_risks(one, p) for one in drawn)])
+    z = np.array([(column - column.mean()) / (column.std() or 1) for column in curves.T])
+    found, far = risk_coverage(y, p, draws=79, rng=3, confidence_level=0.9), (z**2).mean(axis=0)
+    assert 0.02 < found.pvalue == np.mean(far >= far[0] - 1e-9) < 0.9
+    np.testing.assert_allclose(found.expected, curves[1:].mean(axis=0))
+    np.testing.assert_allclose([found.low, found.high], np.quantile(curves[1:], [0.05, 0.95], axis=0))
 
 
 def test_the_curve_s_p_value_keeps_its_level_and_sees_errors():

@@ -1,14 +1,18 @@
 """What a map does for other rows: scores by hand, tests of the library, and refusals."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import kernelcal as kc
+from kernelcal.dependence import Dependence
 from kernelcal.errors import InputError
 from kernelcal.predictions import Quantiles, Samples
+from kernelcal.randomness import generator_of
 from kernelcal.recalibration import recalibrate
+from kernelcal.recalibration.folds import folds_of
 
 SCORES = np.array([-1.2816, 0.0, 1.2816])
 
@@ -116,3 +120,54 @@ def test_a_map_of_overlapping_forecasts_is_judged_by_their_error():
     alone = recalibrate(walk, laws, "one shift, one factor", test=False)
     overlapping = recalibrate(walk, laws, "one shift, one factor", test=False, time=np.arange(400), horizon=20)
     assert overlapping.fit.gain_error > 2 * alone.fit.gain_error
+
+
+@pytest.mark.parametrize("depend", [{"clusters": np.repeat(np.arange(60), 10)}, {"horizon": 10}])
+def test_rows_that_repeat_each_other_tell_no_more_than_one_of_them(depend):
+    """Ten rows each of sixty outcomes: the error of what is gained is about that of the sixty."""
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=360)
+    y, sharp = (rng.random(360) < p).astype(int), p**2 / (p**2 + (1 - p) ** 2)
+    found = recalibrate(y[:300], sharp[:300], test=False)
+    once = found.check(y[300:], sharp[300:], draws=19)
+    many = found.check(np.repeat(y[300:], 10), np.repeat(sharp[300:], 10), draws=19, **depend)
+    assert many.gain == pytest.approx(once.gain)
+    assert many.gain_error == pytest.approx(once.gain_error, rel=0.35)
+
+
+@pytest.mark.parametrize("kind", ["classes", "numbers"])
+def test_the_gain_of_a_fit_and_its_error_are_of_rows_that_were_held_out(kind):
+    rng = np.random.default_rng(2)
+    weights, clusters = rng.uniform(0.5, 2, 80), rng.integers(0, 20, 80)
+    weights /= weights.mean()
+    if kind == "classes":
+        p = rng.uniform(0.05, 0.95, 80)
+        y, given = (rng.random(80) < p).astype(int), p**3 / (p**3 + (1 - p) ** 3)
+        name, rows = "platt", -np.log(np.where(y == 1, given, 1 - given))
+    else:
+        m = rng.normal(size=80)
+        y, given = m + 1 + 2 * rng.normal(size=80), kc.Normal(m, np.ones(80))
+        name, rows = "one shift, one factor", 0.5 * (y - m) ** 2 + 0.5 * np.log(2 * np.pi)
+    fit = recalibrate(y, given, name, weights=weights, clusters=clusters, test=False, rng=7).fit
+    after, generator = np.empty(80), generator_of(7, "folds of a recalibration")
+    labels = y if kind == "classes" else np.zeros(80)
+    depend = Dependence.of(80, clusters=clusters)
+    for some, held in folds_of(labels, 5, generator, depend):
+        one = recalibrate(y[some], given[some], name, weights=weights[some], clusters=clusters[some], test=False)
+        made = one(given[held])
+        of_class = np.where(y[held] == 1, made.p, 1 - made.p) if kind == "classes" else None
+        after[held] = -made.log_prob(y[held]) if of_class is None else -np.log(of_class)
+    assert fit.before == pytest.approx(np.average(rows, weights=weights))
+    assert fit.after == pytest.approx(np.average(after, weights=weights), abs=5e-4)
+    gain = weights * (rows - after)
+    sums = [(gain - gain.mean())[clusters == k].sum() for k in range(20)]
+    assert fit.gain_error == pytest.approx(np.sqrt(20 / 19) * np.linalg.norm(sums) / 80, rel=5e-3)
+
+
+@pytest.mark.parametrize(("error", "said"), [(0.9, "Use the map"), (1.1, "Leave the predictions alone")])
+def test_a_map_is_worth_it_where_it_gains_more_than_one_error(error, said):
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=300)
+    found = recalibrate((rng.random(300) < p).astype(int), p**2 / (p**2 + (1 - p) ** 2), test=False)
+    fit = replace(found.fit, gain_error=error * found.gain)
+    assert replace(found, fit=fit).verdict.startswith(said)

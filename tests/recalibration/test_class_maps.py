@@ -8,7 +8,7 @@ from kernelcal.dependence import Dependence
 from kernelcal.recalibration.class_maps import CLASS_MAPS, Identity, Isotonic, Rows, Temperature, floor_of
 from kernelcal.recalibration.curve_maps import Platt, Quadratic, Spline, VennAbers
 from kernelcal.recalibration.folds import blocks_of, folds_of
-from kernelcal.recalibration.pool import Pool, fit_pool
+from kernelcal.recalibration.pool import Pool, candidates, error_of, fit_pool
 
 
 def rows_of(n, k, power, seed=0, weights=False):
@@ -114,14 +114,20 @@ def test_venn_abers_adds_the_row_with_either_label():
         assert made.probabilities(np.array([[0.0, new]]))[0, 1] == pytest.approx(p, abs=1e-12)
 
 
-def test_isotonic_steps_are_those_of_scipy():
-    rows = rows_of(200, 3, 1.5)
-    made = Isotonic.fit(rows)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_isotonic_steps_are_those_of_scipy(weighted):
+    """Mixed with what was given by ``sqrt(k / (n + k)) / 2``, and divided by their sums."""
+    rows = rows_of(200, 3, 1.5, weights=weighted)
+    made, given, n = Isotonic.fit(rows), plain_softmax(rows.logs), rows.weights.sum() ** 2 / (rows.weights**2).sum()
+    p = np.empty((200, 3))
     for k in range(3):
         order = np.argsort(rows.logs[:, k])
-        plain = isotonic_regression((rows.labels[order] == k).astype(float)).x
+        plain = isotonic_regression((rows.labels[order] == k).astype(float), weights=rows.weights[order]).x
         stepped = made.steps[k][np.searchsorted(made.ends[k], rows.logs[order, k])]
         np.testing.assert_allclose(stepped, plain, atol=1e-12)
+        mixed = np.sqrt(3 / (n + 3)) / 2
+        p[order, k] = (1 - mixed) * plain + mixed * given[order, k]
+    np.testing.assert_allclose(made.probabilities(rows.logs), p / p.sum(axis=1, keepdims=True))
 
 
 @pytest.mark.parametrize("name", CLASS_MAPS)
@@ -135,14 +141,16 @@ def test_states_are_bit_exact(name):
     assert np.allclose(made.probabilities(rows.logs).sum(axis=1), 1)
 
 
-def test_the_pool_weighs_by_held_out_losses_as_the_plain_algorithm():
-    rows, rng = rows_of(120, 3, 2.0), np.random.default_rng(1)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_pool_weighs_by_held_out_losses_as_the_plain_algorithm(weighted):
+    rows, rng = rows_of(120, 3, 2.0, weights=weighted), np.random.default_rng(1)
     pool, held = fit_pool(rows, "auto", rng, None)
-    losses = np.empty((120, 6))
+    losses, counts = np.empty((120, 6)), rows.weights
     names = ["identity", "temperature", "svs", "svs, ridge / 4", "sms", "sms, ridge / 4"]
     for fit, out in folds_of(rows.labels, 5, np.random.default_rng(1), None):
         first = Temperature.fit(rows[fit])
-        after = Rows(np.log(first.probabilities(rows.logs[fit])), rows.labels[fit], np.ones(len(fit)))
+        weights = counts[fit] / counts[fit].mean()
+        after = Rows(np.log(first.probabilities(rows.logs[fit])), rows.labels[fit], weights)
         for m, name in enumerate(names):
             kind = CLASS_MAPS[name]
             own = rows[fit] if kind in (Identity, Temperature) else after
@@ -153,10 +161,45 @@ def test_the_pool_weighs_by_held_out_losses_as_the_plain_algorithm():
     for _ in range(80):
         q = weights * np.exp(-losses)
         q /= q.sum(axis=1, keepdims=True)
-        weights = (q.sum(axis=0) + 5 * prior) / (120 + 5)
+        weights = (counts @ q + 5 * prior) / (120 + 5)
     np.testing.assert_allclose(pool.weights, weights, atol=1e-3)
     np.testing.assert_allclose(held, -np.log(np.exp(-losses) @ weights), atol=1e-3)
     assert [one.name for one in pool.maps] == names
+    for name, column in zip(names, losses.T, strict=True):
+        assert pool.losses[name] == pytest.approx(np.average(column, weights=counts), abs=1e-4)
+        own = fit_pool(rows, name, np.random.default_rng(1), None)[0].losses
+        assert own == pytest.approx({name: pool.losses[name]}, abs=1e-4)
+    after = np.log(pool.first.probabilities(rows.logs))
+    mixed = [
+        w * one.probabilities(after if m > 1 else rows.logs)
+        for m, (w, one) in enumerate(zip(pool.weights, pool.maps, strict=True))
+    ]
+    np.testing.assert_allclose(pool.probabilities(rows.logs), np.sum(mixed, axis=0))
+
+
+@pytest.mark.parametrize(("n", "classes"), [(60, 2), (800, 2), (60, 3), (800, 3), (60, 100), (800, 100)])
+def test_shares_of_candidates_sum_to_one_whichever_are_served(n, classes):
+    shares, prior = candidates(n, classes)
+    assert sum(shares.values()) == pytest.approx(1)
+    assert prior == (1 if classes == 2 else 5)
+    assert ("isotonic" in shares, "venn-abers" in shares) == (n > 500 and classes == 3, n > 500 and classes == 2)
+    assert ("sms" in shares) == (classes == 3)
+    if classes > 2:  # one temperature as much before one class by itself as ever
+        assert shares["temperature"] / shares["svs"] == pytest.approx(4)
+
+
+def test_the_error_of_a_gain_is_that_of_a_mean_of_rows_of_clusters_and_of_stretches():
+    gain = np.random.default_rng(0).normal(size=30)
+    clusters = np.random.default_rng(1).integers(0, 7, 30)
+    assert error_of(gain, None) == pytest.approx(gain.std() / np.sqrt(30))
+    assert error_of(gain, Dependence.of(30, horizon=1)) == pytest.approx(gain.std() / np.sqrt(30))
+    off = gain - gain.mean()
+    sums = [off[clusters == k].sum() for k in range(7)]
+    over = np.sqrt(7 / 6) * np.linalg.norm(sums) / 30
+    assert error_of(gain, Dependence.of(30, clusters=clusters)) == pytest.approx(over)
+    window = max(np.ceil(1.3 * np.sqrt(30)), 2 * 4)
+    near = np.maximum(1 - np.abs(np.arange(30)[:, None] - np.arange(30)) / window, 0)
+    assert error_of(gain, Dependence.of(30, horizon=4)) == pytest.approx(np.sqrt(off @ near @ off) / 30)
 
 
 def test_one_and_cautious_take_the_best_or_nothing():
@@ -189,9 +232,14 @@ def test_folds_hold_clusters_and_horizons_apart():
     depend = Dependence.of(100, horizon=4)
     for fit, held in folds_of(labels, 5, rng, depend):
         assert min(abs(i - j) for i in fit for j in held) >= 4
-    for fit, held in blocks_of(100, 5, rng, depend):
-        assert fit.max() + 4 <= held.min()
-    for fit, held in blocks_of(100, 5, rng, Dependence.of(100, horizon=1)):
-        assert fit.max() < held.min()
-    for fit, held in blocks_of(100, 5, rng, Dependence.of(100, clusters=clusters)):
+    for of, apart in ((depend, 4), (Dependence.of(100, horizon=1), 1), (None, None)):
+        blocks = blocks_of(100, 5, rng, of)
+        assert [len(held) for _, held in blocks] == [20] * 4
+        for k, (fit, held) in enumerate(blocks):
+            assert len(fit) == 20 * (k + 1) - (0 if apart is None else apart - 1)
+            assert apart is None or fit.max() + apart <= held.min()
+            assert not set(fit) & set(held)
+    blocks = blocks_of(100, 5, rng, Dependence.of(100, clusters=clusters))
+    assert [*map(len, next(zip(*blocks, strict=True)))] == pytest.approx([20, 40, 60, 80], abs=9)
+    for fit, held in blocks:
         assert not set(clusters[fit]) & set(clusters[held])

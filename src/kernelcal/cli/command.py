@@ -20,7 +20,6 @@ from kernelcal.cli.gates import (
     draws_for_gates,
     ended_by,
     judged,
-    with_draws_of_groups,
     with_draws_of_sets,
     within_bound,
 )
@@ -191,8 +190,6 @@ def _compute(data: Data, name: str, options: argparse.Namespace) -> tuple[dict[s
     every = lens if isinstance(lens, ClassWise) else None
     with bar() as progress, naming_rows(data.row_in_words):
         run = replace(with_draws_of_sets(options, data, None if every else lens), progress=progress)
-        if options.command in ("measure", "clinical"):  # whose measures are corrected for both sides
-            run = with_draws_of_groups(options, run, columns_of_text(data.groups), len(data.y), sides=2)
         known = {"weights": data.weights, "given": data.given, **data.dependence}
         case = replace(Case.of(data.y, data.predictions, lens=None if every else lens, **known), numbers=data.numbers)
         answer: Answer = options.answers(Question(name, data, case, run, every), options)

@@ -11,7 +11,7 @@ from typing import Any
 from kernelcal.cli.answers import Answer, Question
 from kernelcal.cli.common import lens_of
 from kernelcal.cli.ending import say
-from kernelcal.cli.gates import Judged
+from kernelcal.cli.gates import Judged, with_draws_of_groups
 from kernelcal.cli.models import reported
 from kernelcal.cli.pictures import refuse_picture, write_picture
 from kernelcal.cli.reading import reading_of
@@ -29,6 +29,7 @@ from kernelcal.measures import (
 )
 from kernelcal.measures.forecasting import ScoreMeasure, Skill, climate_of, skill_of
 from kernelcal.reporting import environment, refuse_path
+from kernelcal.runs import Run
 from kernelcal.stream import cases_of
 
 __all__ = ["add_clinical", "add_measure", "refuse_measures"]
@@ -121,10 +122,15 @@ def _sides(options: argparse.Namespace) -> int:
     return 2 if asked is not None and len(asked) == 1 and asked[0].signed else 1
 
 
+def _run(question: Question, options: argparse.Namespace) -> Run:
+    """Run with draws enough for a gate on groups, whose p-values are corrected for their number and for two sides."""
+    return with_draws_of_groups(options, question.run, question.groups, len(question.case), sides=2)
+
+
 def clinical_answer(question: Question, options: argparse.Namespace) -> Answer:
     """Table of a file that was read; its picture, and the page with it."""
     measures = clinical_measures(options.threshold)
-    found = clinical_table_of(question.case, measures, question.run, groups=question.groups)
+    found = clinical_table_of(question.case, measures, _run(question, options), groups=question.groups)
 
     def write() -> None:
         if options.plot is not None:
@@ -138,7 +144,7 @@ def clinical_answer(question: Question, options: argparse.Namespace) -> Answer:
 
 def measures_answer(question: Question, options: argparse.Namespace) -> Answer:
     """Measures of a file that was read; beside them the risk-coverage curve and skills, where they are asked for."""
-    case, run, abstained = question.case, question.run, question.data.abstained
+    case, run, abstained = question.case, _run(question, options), question.data.abstained
     found = measured(case, asked_measures(options.measures), run, groups=question.groups)
     if abstained:
         whole = len(case) + abstained

@@ -33,7 +33,7 @@ class Checked(Shown):
     test_before, test_after : TestResult
         Calibration tests of the same rows: exact for the map as it is where the rows are independent of its fit.
     gain, gain_error : float
-        What the first score falls by, and the standard error of it, of rows that depend on each other as they say.
+        What the first score falls by, and the standard error of it, over clusters or along time where rows depend.
     n : int
         Rows.
     """

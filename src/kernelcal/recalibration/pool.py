@@ -161,7 +161,7 @@ def _weighed(losses: np.ndarray, counts: np.ndarray, shares: np.ndarray, prior: 
 
 
 def error_of(gain: np.ndarray, depend: Dependence | None) -> float:
-    """Return the standard error of a mean of differences of losses, of rows that may depend on each other."""
+    """Return the standard error of a mean of differences of losses, over clusters or along time where rows depend."""
     if depend is None or not depend.overlap:
         return float(gain.std() / np.sqrt(len(gain)))
     return mean_law(depend).error(gain)
