@@ -20,7 +20,7 @@ def law():
 
 
 def changed(values, value, at=3):
-    found = np.array(values, dtype=object if value is None else float)
+    found = np.array(values, dtype=float if isinstance(value, float) else object)
     found[at] = value
     return found
 
@@ -122,3 +122,10 @@ def test_a_gate_is_a_level(tmp_path):
     with pytest.raises(SystemExit) as ended:
         main(["survival", written(tmp_path), "--fail-below", "3"])
     assert ended.value.code == 2
+
+
+def test_no_option_is_named_that_the_command_lacks(tmp_path, capsys):
+    assert main(["survival", written(tmp_path, time=changed(TIME.astype(object), "x"))]) == 2
+    told = capsys.readouterr().err
+    assert "'x' is not a number: mend such cells, or leave the rows out of the file" in told
+    assert "--drop-missing" not in told

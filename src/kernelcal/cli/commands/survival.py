@@ -8,7 +8,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from kernelcal.cli.ending import FINE, SAID_NO, refused, say
+from kernelcal.cli.ending import FINE, SAID_NO, refused, say, without_drops
 from kernelcal.cli.gates import level
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError, KernelcalError
@@ -86,7 +86,7 @@ def run_survival(options: argparse.Namespace) -> int:
             table = read_survival(path, SurvivalColumns(**columns))
             found = evaluated_survival(table.data, run, null=options.null, horizons=horizons, groups=table.groups)
         except (KernelcalError, UnicodeError) as error:
-            text = " ".join(str(error).split())
+            text = without_drops(" ".join(str(error).split()))
             return refused(text if str(path) in text else f"{path}: {text}")
         results.append({"read": table.description, **found.to_dict()})
         if not options.json:
