@@ -50,7 +50,7 @@ def test_parts_that_were_changed(key, value, saved, tmp_path):
 def test_parts_that_are_missing(key, saved, tmp_path):
     whole = json.loads(saved)
     del whole[key]
-    with pytest.raises(InputError, match="is not a whole map .*: save the map again"):
+    with pytest.raises(InputError, match=r"is not a whole map .*: save the map again"):
         loaded(json.dumps(whole), tmp_path)
 
 
