@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -218,7 +217,7 @@ class SelectiveAccuracy(_OfAnswers):
     mean_of_rows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        number = isinstance(self.coverage, Real) and not isinstance(self.coverage, bool | np.bool_)
+        number = isinstance(self.coverage, int | float | np.number) and not isinstance(self.coverage, bool | np.bool_)
         if not number or not 0 < self.coverage <= 1:
             raise InputError(f"coverage is the share of answers that is kept, such as 0.8, got {self.coverage!r}")
 
