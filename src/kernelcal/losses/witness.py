@@ -92,7 +92,13 @@ class RunningWitness:
         """
         refuse_setting("lengthscale", lengthscale)
         whole = isinstance(features, int | np.integer) and not isinstance(features, bool)
-        if not whole or features < 2 or features % 2 or not isinstance(decay, int | float | np.number) or not 0 <= decay < 1:
+        if (
+            not whole
+            or features < 2
+            or features % 2
+            or not isinstance(decay, int | float | np.number)
+            or not 0 <= decay < 1
+        ):
             raise InputError(
                 f"features must be even and decay from 0 to below 1, got {features!r} and {decay!r}: 128 and 0.9 are "
                 "usual"
