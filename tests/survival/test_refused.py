@@ -7,7 +7,7 @@ import pytest
 from kernelcal.cli import main
 from kernelcal.errors import InputError
 from kernelcal.predictions import Weibull
-from kernelcal.survival import Survival, SurvivalCurves, evaluate
+from kernelcal.survival import Survival, SurvivalCurves, brier_at, concordance, evaluate, kaplan_meier
 
 N = 12
 TIME, EVENT = np.linspace(0.2, 2.0, N), np.arange(N) % 3 > 0
@@ -20,7 +20,7 @@ def law():
 
 
 def changed(values, value, at=3):
-    found = np.array(values, dtype=object if value is None else float)
+    found = np.array(values, dtype=float if isinstance(value, float) else object)
     found[at] = value
     return found
 
@@ -122,3 +122,41 @@ def test_a_gate_is_a_level(tmp_path):
     with pytest.raises(SystemExit) as ended:
         main(["survival", written(tmp_path), "--fail-below", "3"])
     assert ended.value.code == 2
+
+
+def test_no_option_is_named_that_the_command_lacks(tmp_path, capsys):
+    assert main(["survival", written(tmp_path, time=changed(TIME.astype(object), "x"))]) == 2
+    told = capsys.readouterr().err
+    assert "'x' is not a number: mend such cells, or leave the rows out of the file" in told
+    assert "--drop-missing" not in told
+
+
+FIGURES = {
+    "kaplan_meier": lambda time, event, more: kaplan_meier(time, event, more).survival,
+    "concordance": concordance,
+    "brier_at": lambda time, event, more: brier_at(1.0, more, time, event),
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_figures_take_events_as_numbers_and_lists(name):
+    risk = np.linspace(0.9, 0.1, N) ** 2
+    expected = FIGURES[name](TIME, EVENT, risk)
+    for event in (EVENT.astype(int), EVENT.astype(float), EVENT.tolist()):
+        assert np.array_equal(FIGURES[name](TIME.tolist(), event, risk.tolist()), expected)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize(
+    ("time", "event", "words"),
+    [
+        (TIME, EVENT[1:], r"hold one value a row, got \(12,\), \(11,\) and \(12,\)"),
+        (TIME, EVENT * 2, "say which values are events"),
+        (TIME, ["yes"] * N, "say which values are events"),
+        (["x"] * N, EVENT, "must be numbers, one a row, got"),
+        (changed(TIME, np.nan), EVENT, r"row 3 has a time or .* that is missing \(NaN\): leave such rows out"),
+    ],
+)
+def test_figures_of_what_was_not_seen(name, time, event, words):
+    with pytest.raises(InputError, match=words):
+        FIGURES[name](time, event, np.full(N, 0.5))

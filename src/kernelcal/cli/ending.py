@@ -15,7 +15,7 @@ from typing import Any, TextIO
 from kernelcal.errors import KernelcalError, printable
 from kernelcal.surroundings import INTERRUPTED, is_command, raise_interrupts
 
-__all__ = ["FAULT", "FINE", "SAID_NO", "WRONG", "ended", "refused", "say", "sentence"]
+__all__ = ["FAULT", "FINE", "SAID_NO", "WRONG", "ended", "refused", "say", "sentence", "without_drops"]
 
 
 FINE, SAID_NO, WRONG, FAULT = 0, 1, 2, 3
@@ -35,6 +35,17 @@ def say(text: str, *, to_errors: bool = False) -> None:
 
 
 _KEYWORD = re.compile(r"\b(clusters|time|horizon|series|given|null)=(?=[\s,:;.)]|$)")
+
+
+_DROPS = re.compile(
+    r"; a word for a missing value\? Say --missing WORD with --drop-missing to leave such rows out"
+    r"|(?:, or)? \(command line: --drop-missing[^)]*\)|; write percentages as plain numbers and say --kind percent"
+)
+
+
+def without_drops(text: str) -> str:
+    """Message of a command that leaves no rows out and knows no kinds: what it asks for is done to the file."""
+    return _DROPS.sub(lambda found: ": mend such cells, or leave the rows out of the file" * (found[0][0] == ";"), text)
 
 
 def refused(why: str) -> int:

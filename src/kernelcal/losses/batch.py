@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from array_api_compat import is_jax_array, is_numpy_array, is_torch_array
 
 from kernelcal.arrays import Array, is_half, namespace, place_of, precision
 from kernelcal.errors import InputError
 
-__all__ = ["ckce_loss", "fixed", "mmce_loss", "residuals", "skce_loss", "with_slopes"]
+__all__ = ["ckce_loss", "fixed", "library_of", "mmce_loss", "refuse_setting", "residuals", "skce_loss", "with_slopes"]
 
 _ROUNDING = 8.0  # of squared distances, in units of the precision: below it pairs are equal, and have no slope
 _KERNELS = ("laplacian", "gaussian")
@@ -35,7 +36,8 @@ def skce_loss(
         ``exp(-|p - q| / l)``, or ``exp(-|p - q|^2 / (2 l^2))``, of the Euclidean distance; of yes/no that of the one
         probability.
     weights : array of shape (B,), optional
-        Case weights: the mean is over pairs, each weighted by the product of its two. Rows that pad a batch have 0.
+        Case weights: the mean is over pairs, each weighted by the product of its two. Rows that pad a batch have 0;
+        where fewer than two rows have more, the loss is NaN.
 
     Returns
     -------
@@ -144,10 +146,8 @@ def ckce_loss(
     >>> bool(np.isclose(ckce_loss(p, y), kc.ckce(y, p, prediction_kernel=kernel, regularization=0.25)))
     True
     """
-    if not regularization > 0:
-        raise InputError(f"regularization must be positive, got {regularization!r}")
-    if not lengthscale > 0:
-        raise InputError(f"lengthscale must be positive, got {lengthscale!r}")
+    refuse_setting("regularization", regularization)
+    refuse_setting("lengthscale", lengthscale)
     p, r = residuals(probabilities, labels)
     xp, n = namespace(p), p.shape[0]
     x, ridge = fixed(p), regularization * n
@@ -194,22 +194,62 @@ def with_slopes(value: Array, *parts: tuple[Array, Array]) -> Array:
     return value
 
 
+def refuse_setting(name: str, value: Any) -> None:
+    """Refuse what is no positive number."""
+    try:
+        positive = bool(value > 0)
+    except (TypeError, ValueError):
+        positive = False
+    if not positive:
+        raise InputError(f"{name} must be positive, such as 0.25, got {value!r}")
+
+
+def library_of(p: Array) -> Any:
+    """Return the library of probabilities, which must be an array of floating numbers: nothing else has a gradient."""
+    try:
+        xp = namespace(p)
+        floating = xp.isdtype(p.dtype, "real floating")
+    except (TypeError, ValueError):
+        raise InputError(
+            f"probabilities must be an array of PyTorch, JAX or NumPy, got {type(p).__name__}: pass numpy.asarray(x) "
+            "of lists and frames"
+        ) from None
+    if not floating:
+        raise InputError(
+            f"probabilities must be floating numbers, got {p.dtype}: were the arguments swapped? The order is "
+            "(probabilities, labels)"
+        )
+    return xp
+
+
 def _columns(p: Array) -> Array:
     """Probabilities in at least single precision, a column a class."""
-    xp = namespace(p)
+    xp = library_of(p)
     p = xp.astype(p, xp.float32) if is_half(p) else p
     return xp.stack([1 - p, p], axis=1) if p.ndim == 1 else p
 
 
 def _labels(p: Array, labels: Array) -> Array:
     """Labels where the probabilities are, once both shapes fit."""
-    labels = namespace(p).asarray(labels, device=place_of(p))
+    labels = _numbers(labels, p, "labels", "class numbers from 0")
     if p.ndim != 2 or tuple(labels.shape) != (p.shape[0],) or p.shape[0] < 2 or p.shape[1] < 2:
         raise InputError(
             "probabilities of shape (B, m), or (B,) for yes/no, and class numbers of shape (B,) are expected, B and m "
             f"2 or more, got {tuple(p.shape)} and {tuple(labels.shape)}"
         )
     return labels
+
+
+def _numbers(values: Any, p: Array, what: str, expected: str) -> Array:
+    """Numbers where the probabilities are; text is refused."""
+    try:
+        found = namespace(p).asarray(values, device=place_of(p))
+        text = is_numpy_array(found) and found.dtype.kind not in "biuf"
+    except (TypeError, ValueError, RuntimeError):
+        text = True
+    if text:
+        raise InputError(f"{what} must be {expected}, one a row, got {str(values)[:60]}")
+    return found
 
 
 def _squared(xp: Any, z: Array) -> Array:
@@ -225,13 +265,12 @@ def _pairs(x: Array, r: Array, weights: Array, lengthscale: float, kernel: str) 
     """
     if kernel not in _KERNELS:
         raise InputError(f"kernel must be one of {', '.join(map(repr, _KERNELS))}, got {kernel!r}")
-    if not lengthscale > 0:
-        raise InputError(f"lengthscale must be positive, got {lengthscale!r}")
+    refuse_setting("lengthscale", lengthscale)
     xp, n = namespace(r), r.shape[0]
     z, b, w = fixed(x) / lengthscale, fixed(r), None
     count = n * (n - 1)
     if weights is not None:
-        w = xp.astype(xp.asarray(weights, device=place_of(r)), r.dtype)
+        w = xp.astype(_numbers(weights, r, "weights", "numbers"), r.dtype)
         if tuple(w.shape) != (n,):
             raise InputError(f"weights must have shape ({n},), got {tuple(w.shape)}")
         b, count = w[:, None] * b, xp.sum(w) ** 2 - xp.sum(w * w)
@@ -240,7 +279,8 @@ def _pairs(x: Array, r: Array, weights: Array, lengthscale: float, kernel: str) 
     k = xp.exp(-squared / 2 if root is None else -root)
     k *= 1 - xp.eye(n, dtype=k.dtype, device=place_of(k))  # in place where a library can: new B x B arrays cost more
     met = k @ b
-    value = xp.sum(met * b) / count
+    with np.errstate(invalid="ignore"):  # fewer than two rows with a weight have no mean over pairs
+        value = xp.sum(met * b) / count
     if is_numpy_array(r):
         return value
     a = b @ b.T

@@ -11,7 +11,7 @@ from array_api_compat import is_jax_array, is_numpy_array
 
 from kernelcal.arrays import Array, is_half, like, namespace
 from kernelcal.errors import InputError
-from kernelcal.losses.batch import fixed, residuals, with_slopes
+from kernelcal.losses.batch import fixed, library_of, refuse_setting, residuals, with_slopes
 from kernelcal.randomness import generator_of
 
 __all__ = ["RunningWitness"]
@@ -90,12 +90,25 @@ class RunningWitness:
         InputError
             For settings that are out of range.
         """
-        if features < 2 or features % 2 or not lengthscale > 0 or not 0 <= decay < 1:
+        refuse_setting("lengthscale", lengthscale)
+        whole = isinstance(features, int | np.integer) and not isinstance(features, bool)
+        if (
+            not whole
+            or features < 2
+            or features % 2
+            or not isinstance(decay, int | float | np.number)
+            or not 0 <= decay < 1
+        ):
             raise InputError(
-                "features must be even, lengthscale positive and decay from 0 to below 1, got "
-                f"{features}, {lengthscale}, {decay}"
+                f"features must be even and decay from 0 to below 1, got {features!r} and {decay!r}: 128 and 0.9 are "
+                "usual"
             )
-        xp, m = namespace(example), 2 if example.ndim == 1 else int(example.shape[1])
+        xp = library_of(example)
+        if example.ndim not in (1, 2):
+            raise InputError(
+                f"predictions of shape (B, m), or (B,) for yes/no, are expected, got {tuple(example.shape)}"
+            )
+        m = 2 if example.ndim == 1 else int(example.shape[1])
         example = xp.astype(example, xp.float32) if is_half(example) else example
         rng = generator_of(seed, "frequencies of a witness")
         normal, scale = rng.standard_normal((features // 2, m)), np.abs(rng.standard_normal((features // 2, 1)))
@@ -111,6 +124,10 @@ class RunningWitness:
         squared error. Cost ``O(B D m)``. Arguments and errors are those of `skce_loss`.
         """
         p, r = residuals(probabilities, labels)
+        if p.shape[1] != self.frequencies.shape[1]:
+            raise InputError(
+                f"this witness was begun with {self.frequencies.shape[1]} classes, got {p.shape[1]}: begin another one"
+            )
         xp, n = namespace(p), p.shape[0]
         x, b = fixed(p), fixed(r)
         angles = x @ self.frequencies.T

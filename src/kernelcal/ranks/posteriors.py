@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelcal.arrays import as_array, to_numpy
 from kernelcal.cases import Case
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError
@@ -119,7 +120,10 @@ def ranks_of_draws(
     case = Case.of(truth, Samples(drawn))
     places = generator_of(rng, "ties of ranks")
     ranks = [_ranks(truth[:, k], drawn[:, :, k], places) for k in range(len(labels))]
-    asked = (*(checked_pre_ranks(pre_ranks) if len(pre_ranks) else ()), *((TARP,) if tarp else ()))
+    none = isinstance(pre_ranks, tuple | list) and not pre_ranks
+    if not isinstance(tarp, bool | np.bool_):
+        raise InputError(f"tarp must be True or False, got {tarp!r:.80}")
+    asked = (*(() if none else checked_pre_ranks(pre_ranks)), *((TARP,) if tarp else ()))
     joint = asked if len(labels) > 1 else ()
     if references is not None and TARP not in joint:
         raise InputError("references are for TARP, of two parameters or more: leave them out, or say tarp=True")
@@ -143,16 +147,29 @@ def _aligned(
     """True values (n, d), draws (n, S, d), names and notes."""
     if isinstance(theta, Mapping) or hasattr(theta, "data_vars"):
         return _of_names(theta, samples, simulation)
-    truth, drawn = np.asarray(theta, dtype=np.float64), np.asarray(samples, dtype=np.float64)
+    if simulation is not None:
+        raise InputError("simulation names an axis of a dataset, and theta is an array, whose first axis it is")
+    truth, drawn = _numbers(theta, "theta"), _numbers(samples, "samples")
     truth = truth[:, None] if truth.ndim == 1 else truth
     drawn = drawn[:, :, None] if drawn.ndim == 2 else drawn
     if truth.ndim != 2 or drawn.ndim != 3 or drawn.shape[::2] != truth.shape:
         swapped = drawn.ndim == 3 and drawn.shape[1:] == truth.shape
         way = ": the draws lie on axis 0, np.moveaxis(samples, 0, 1)" if swapped else ""
+        if drawn.ndim == 3 and drawn.shape[:2] == truth.shape:
+            way = ": the draws lie on the last axis, np.moveaxis(samples, -1, 1)"
+        if truth.ndim == 3 and truth.shape[::2] == np.shape(samples):
+            way = ": were the arguments swapped? The order is (theta, samples)"
         raise InputError(
             f"theta must have shape (n, d) and samples (n, S, d), got {np.shape(theta)} and {np.shape(samples)}{way}"
         )
     return truth, drawn, (checked_names(names, truth.shape[1]), ())
+
+
+def _numbers(values: Any, what: str) -> np.ndarray:
+    try:
+        return to_numpy(as_array(values)).astype(np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{what} must be numbers, got {str(values)[:60]}: leave text and missing values out") from None
 
 
 def _of_names(
@@ -162,11 +179,19 @@ def _of_names(
     inner = getattr(samples, "posterior", None) if hasattr(samples, "posterior") else None
     samples = samples if inner is None else inner
     samples = samples.dataset if hasattr(samples, "dataset") and not hasattr(samples, "data_vars") else samples
+    if not isinstance(samples, Mapping) and not hasattr(samples, "data_vars"):
+        raise InputError(
+            f"theta has names and samples is {type(samples).__name__}: pass a mapping of the same names to draws of "
+            "shape (n, S, ...)"
+        )
     keys = [str(key) for key in (theta.data_vars if hasattr(theta, "data_vars") else theta)]
     drawn_keys = [str(key) for key in (samples.data_vars if hasattr(samples, "data_vars") else samples)]
     shared = [key for key in keys if key in drawn_keys]
     if not shared:
-        raise InputError(f"theta has {', '.join(keys)} and samples {', '.join(drawn_keys)}: no parameter is in both")
+        raise InputError(
+            f"theta has {', '.join(keys) or 'no names'} and samples {', '.join(drawn_keys) or 'no names'}: no "
+            "parameter is in both; call them alike"
+        )
     axis = _simulation_axis([theta[key] for key in shared], simulation) if hasattr(theta, "data_vars") else None
     truths, draws, names = [], [], []
     for key in shared:
@@ -177,6 +202,10 @@ def _of_names(
         truths.append(flat)
         draws.append(drawn.reshape(*drawn.shape[:2], -1))
         names += places_in_words(key, own.shape[1:])
+    sizes = {key: drawn.shape[:2] for key, drawn in zip(shared, draws, strict=True)}
+    if len(set(sizes.values())) > 1:
+        told = ", ".join(f"{key} {shape}" for key, shape in sizes.items())
+        raise InputError(f"draws have different numbers of simulations or draws, {told}: take as many of each")
     left = sorted(set(keys) ^ set(drawn_keys))
     notes = (f"left out, since only one of both has them: {', '.join(left)}",) if left else ()
     return np.concatenate(truths, axis=1), np.concatenate(draws, axis=2), (tuple(names), notes)
@@ -198,7 +227,7 @@ def _simulation_axis(variables: list[Any], simulation: str | None) -> str:
 def _variable(x: Any, axis: str | None, *, draws: bool) -> np.ndarray:
     """Values with simulations first and draws second; axes of chains and draws become one."""
     if axis is None or not hasattr(x, "dims"):
-        return np.asarray(x, dtype=np.float64)
+        return _numbers(x, "values of parameters")
     own = [name for name in x.dims if draws and str(name) in _CHAIN_AXES]
     if axis not in x.dims or (draws and not own):
         raise InputError(

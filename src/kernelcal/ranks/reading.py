@@ -87,10 +87,12 @@ def read_ranks(
     names, of_pit = _columns(source, ranks, pit)
     variable = _one_of(source, _VARIABLE)
     long = variable is not None and len(names) == 1
-    labels = _texts(source, clusters) if clusters is not None else None
+    labels = _labels(source, clusters)
     if long and labels is not None:
         raise InputError(f"{source.path}: clusters are for tables with one line a simulation, this has one a parameter")
     values, titles = _by_variable(source, names[0], str(variable)) if long else (source.numbers(names), _titles(names))
+    if values.size == 0:
+        raise InputError(f"{source.path}: there are no rows, only names: one row a simulation is expected")
     if np.isnan(values).any():
         row, k = (int(x) for x in np.argwhere(np.isnan(values))[0])
         raise InputError(f"{source.path}: the value of {titles[k]} in row {row} is missing: leave such rows out")
@@ -118,7 +120,7 @@ def _of_draws(source: Source, clusters: str | None, rng: Any) -> RanksRead:
     table, joint, _ = ranks_of_draws(theta, samples, rng=rng)
     own = len(table.names) - len(joint)
     said = f"{source.path}: {len(table):,} simulations, theta of {own} numbers, {table.draws_per_rank:,} draws of each"
-    return RanksRead(table, said, None if clusters is None else _texts(source, clusters), joint)
+    return RanksRead(table, said, _labels(source, clusters), joint)
 
 
 def _columns(source: Source, ranks: str | None, pit: str | None) -> tuple[list[str], bool]:
@@ -157,6 +159,18 @@ def _texts(source: Source, name: str) -> np.ndarray:
     _known(source, name)
     cells = source.cells([name])[0]
     return np.array(cells.texts)[cells.numbers]
+
+
+def _labels(source: Source, clusters: str | None) -> np.ndarray | None:
+    """Labels of clusters: a cell without one says nothing."""
+    labels = None if clusters is None else _texts(source, clusters)
+    nothing = [] if labels is None else [row for row, text in enumerate(labels) if not text.strip()]
+    if nothing:
+        raise InputError(
+            f"{source.path}: --clusters {clusters}: row {nothing[0]} says nothing ({len(nothing):,} such rows): fill "
+            "it in, a label of its own if a row stands alone, or leave the row out"
+        )
+    return labels
 
 
 def _known(source: Source, name: str) -> None:
@@ -202,6 +216,10 @@ def _size(source: Source, values: np.ndarray) -> int:
         sizes = np.unique(source.numbers([name]))
         if len(sizes) == 1 and sizes[0] == np.floor(sizes[0]) and sizes[0] >= 1:
             return int(sizes[0])
+        raise InputError(
+            f"{source.path}: column {name} says how many draws a rank is among, one whole number for all rows, got "
+            f"{', '.join(f'{size:g}' for size in sizes[:3])}: test such rows apart, or say --draws-per-rank L"
+        )
     least, most = values.min(), values.max()
     raise InputError(
         f"{source.path}: how many draws is a rank among? Ranks go from {least:g} to {most:g}, and the largest may not "

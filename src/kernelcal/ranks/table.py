@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.arrays import concrete
+from kernelcal.arrays import as_array, concrete, to_numpy
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.predictions import Samples, Uniform, finite_numbers, inside
@@ -73,7 +73,7 @@ class RankTable:
             row, k = (int(x) for x in wrong[0])
             raise InputError(
                 f"the PIT value of {named[k]} in row {row} is {found[row, k]:g}, expected a number from 0 to 1 "
-                f"({len(wrong):,} such values): ranks go to rank_test(ranks, draws_per_rank)"
+                f"({len(wrong):,} such values): {_instead(found)}"
             )
         return cls(found, named, None)
 
@@ -121,13 +121,28 @@ def _columns(x: Any, what: str) -> np.ndarray:
     if hasattr(x, "data_vars"):
         x = dict(zip(*of_dataset(x), strict=True))
     if hasattr(x, "values") and not isinstance(x, np.ndarray):
-        given = x.values() if callable(x.values) else x.values
-        x = np.stack([np.asarray(column) for column in given], axis=-1) if callable(x.values) else given
-    array = np.asarray(x)
+        x = _side_by_side(x, what) if callable(x.values) else x.values
+    array = to_numpy(as_array(x))
+    if array.dtype.kind not in "fiubO" or (array.dtype.kind == "O" and array.ndim == 0):
+        first = str(array.flat[0])[:40] if array.size else ""
+        raise InputError(f"{what} must be a number, one a simulation and parameter, got {first!r}: leave text out")
     found = concrete(finite_numbers(array[:, None] if array.ndim == 1 else array, what, ndim=2))
     if found is None or found.size == 0:
         raise InputError(f"{what} is missing: got the shape {array.shape}, expected (simulations, parameters)")
     return np.asarray(found, dtype=np.float64)
+
+
+def _side_by_side(columns: Any, what: str) -> np.ndarray:
+    """Columns of a mapping, one a parameter."""
+    given = {str(name): to_numpy(as_array(column)) for name, column in columns.items()}
+    shapes = {name: column.shape for name, column in given.items()}
+    if not given or len(set(shapes.values())) > 1 or len(next(iter(shapes.values()))) != 1:
+        got = ", ".join(f"{name} {shape}" for name, shape in list(shapes.items())[:6]) or "no column"
+        raise InputError(
+            f"{what}: a mapping holds one column of shape (simulations,) a parameter, all of one length, got {got}: of "
+            "several numbers a parameter make a column each"
+        )
+    return np.stack(list(given.values()), axis=-1)
 
 
 def names_in(x: Any, names: Any) -> Any:
@@ -177,8 +192,17 @@ def checked_draws_per_rank(size: Any) -> int:
     return int(size)
 
 
+def _instead(values: np.ndarray) -> str:
+    ranks = "ranks go to rank_test(ranks, draws_per_rank) (command line: --ranks NAMES)"
+    return ranks if (values == np.floor(values)).all() else f"{ranks}, and percentages are divided by 100"
+
+
 def _cure(values: np.ndarray, size: int, first: int) -> str:
     low, high = values.min(), values.max()
+    if low < first:
+        return (
+            f"a rank is the number of draws below the true value, {first} or more: count again, or leave such rows out"
+        )
     if (values != np.floor(values)).any():
         return "PIT values go to pit_values_test(values); ranks over L are multiplied by L again"
     if first == 0 and low >= 1 and high == size + 1:

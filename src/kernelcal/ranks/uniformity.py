@@ -191,6 +191,11 @@ def ranks_tested(
 
 def _of_table(table: RankTable, number: int, *, shared: bool) -> tuple[str, ...]:
     notes = []
+    if number > len(table):
+        notes.append(
+            f"{number:,} parameters of {len(table):,} simulations: one row a simulation is expected; if rows are "
+            "parameters, pass ranks.T"
+        )
     if number > 1:
         notes.append(f"p-values of {number} parameters are corrected by Holm, for every dependence between them")
     size = table.draws_per_rank

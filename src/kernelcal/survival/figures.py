@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+
+from kernelcal.errors import InputError
 
 __all__ = [
     "KaplanMeier",
@@ -87,7 +90,7 @@ def kaplan_meier(time: np.ndarray, event: np.ndarray, weights: np.ndarray | None
     >>> kaplan_meier(np.array([1.0, 2.0, 3.0]), np.array([True, False, True])).survival.round(4)
     array([0.6667, 0.    ])
     """
-    own = np.ones(len(time)) if weights is None else weights
+    time, event, own = _outcomes(time, event, np.ones(np.size(time)) if weights is None else weights, "weights")
     order = np.argsort(time, kind="stable")
     t, w, seen = time[order], own[order], event[order]
     left = np.cumsum(w[::-1])[::-1]
@@ -102,6 +105,25 @@ def kaplan_meier(time: np.ndarray, event: np.ndarray, weights: np.ndarray | None
         number = at_risk**2 / squares
         variance = np.cumsum(died / at_risk / (number * np.maximum(1 - died / at_risk, 0.0)))
     return KaplanMeier(times[some], np.cumprod(1 - died / at_risk), variance, times, everyone)
+
+
+def _outcomes(time: Any, event: Any, values: Any, what: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Times, events as booleans, and one more number a row: events as 0 and 1 would be taken for row numbers."""
+    try:
+        t, more, e = np.asarray(time, dtype=np.float64), np.asarray(values, dtype=np.float64), np.asarray(event)
+    except (TypeError, ValueError):
+        raise InputError(f"times and {what} must be numbers, one a row, got {str(time)[:40]}") from None
+    if t.ndim != 1 or e.shape != t.shape or more.shape != t.shape:
+        raise InputError(f"times, events and {what} hold one value a row, got {t.shape}, {e.shape} and {more.shape}")
+    if e.dtype.kind != "b" and not (e.dtype.kind in "iuf" and np.isin(e, (0, 1)).all()):
+        raise InputError(
+            "events must be true or false, or 1 where the event was seen and 0 where it was not: say which values are "
+            "events, event=(status == value)"
+        )
+    if np.isnan(t).any() or np.isnan(more).any():
+        row = int(np.argmax(np.isnan(t) | np.isnan(more)))
+        raise InputError(f"row {row} has a time or {what} that is missing (NaN): leave such rows out")
+    return t, e.astype(bool), more
 
 
 def d_calibration(hazard: np.ndarray, event: np.ndarray) -> np.ndarray:
@@ -132,6 +154,7 @@ def concordance(time: np.ndarray, event: np.ndarray, risk: np.ndarray) -> float 
 
     Comparable are a row with an event and one that was watched longer, or as long without an event. None without any.
     """
+    time, event, risk = _outcomes(time, event, risk, "risks")
     found = float(concordances(time[None], event[None], risk)[0])
     return None if np.isnan(found) else found
 
@@ -203,6 +226,7 @@ def brier_at(
     those censored before; G is the Kaplan-Meier curve of the censoring times. A row that is censored at t lives on.
     nan where G is 0, and so where the last row was censored before t: who lives on is not known.
     """
+    time, event, survival = _outcomes(time, event, survival, "survival")
     return float(brier_scores((t,), survival[None], time, event, weights)[0])
 
 

@@ -6,6 +6,8 @@ import argparse
 import json
 import math
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from kernelcal.surroundings import in_turn, refuse_place
 __all__ = ["add_monitor", "run_history"]
 
 
+_OF_FILES = ("measures", "groups", "given", "within", "lens", "clusters", "target", "predictions", "json")
 _STATES = (".npz",)
 _ALARMS = ("any", "ever", "drift", "none")
 
@@ -95,6 +98,12 @@ def run_history(options: argparse.Namespace) -> int:
 
     if options.files:
         raise InputError("--state is a page of the history alone: leave out the files, or leave out --state")
+    asked = next((name for name in _OF_FILES if getattr(options, name, None)), None)
+    if asked is not None:
+        raise InputError(
+            f"--state is a page of the history alone, which holds no rows: leave out --{asked}, or name the files "
+            "instead of --state"
+        )
     monitor = Monitor.load(options.state)
     command = shlex.join(["kernelcal", *map(str, options.said)])
     page = history_page(monitor, options.output, title=options.title, command=command)
@@ -121,16 +130,27 @@ def _as_begun(monitor: Any, options: argparse.Namespace) -> Any:
     return monitor
 
 
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Name the file in what is refused of it: one of several."""
+    try:
+        yield
+    except InputError as error:
+        raise type(error)(str(error) if str(path) in str(error) else f"{path}: {error}") from None
+
+
 def _taken(monitor: Any, path: Path, options: argparse.Namespace) -> dict[str, Any]:
     """Take a file in and keep the state, or leave both as they were."""
     key = options.key or path.name
     before = monitor.rows
-    data = read([path], reading_of(options))
+    with _naming(path):
+        data = read([path], reading_of(options))
     if data.weights is not None:
         raise InputError(f"{path}: case weights have no place in a bet: leave --weights out")
     if not monitor.rows and not options.json:
         say(data.sentence)
-    monitor.update(data.y, data.predictions, key=key, lens=lens_of(options.lens, data.predictions))
+    with _naming(path):
+        monitor.update(data.y, data.predictions, key=key, lens=lens_of(options.lens, data.predictions))
     if monitor.rows == before:
         return {"key": key, "rows": 0, "line": f"{key}: taken before, nothing changed"}
     monitor.save(options.state)
