@@ -13,7 +13,7 @@ from kernelcal.defaults import CONFIDENCE_LEVEL
 from kernelcal.dependence import mean_law
 from kernelcal.errors import InputError
 from kernelcal.explanation import checked_groups
-from kernelcal.measures.forecasting.climatology import climate_of
+from kernelcal.measures.forecasting.climates import climate_of
 from kernelcal.measures.forecasting.scores import CRPS, RankedProbabilityScore, ScoreMeasure, WeightedInterval
 from kernelcal.measures.known import MEASURES
 from kernelcal.predictions import ClassPredictions, Quantiles
