@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from kernelcal.cli.ending import say
+from kernelcal.cli.ending import naming, say
 from kernelcal.cli.gates import Judged, draws_for_gates, ended_by, level
 from kernelcal.cli.pictures import refuse_picture, write_picture
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
@@ -75,7 +75,7 @@ def run_ranks(options: argparse.Namespace) -> int:
         read = read_ranks(source, first=options.first_rank, rng=run.rng, **asked)
         found = ranks_tested(read.table, run, clusters=read.clusters, joint=read.joint)
     except InputError as error:
-        raise InputError(str(error) if str(path) in str(error) else f"{path}: {error}") from None
+        raise InputError(naming(error, [path])) from None
     result = {"read": read.sentence, **found.to_dict()}
     if not options.json:
         say(f"{read.sentence}\n{found.summary()}")

@@ -9,7 +9,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from kernelcal.cli.ending import FINE, refused, say
+from kernelcal.cli.ending import FINE, naming, refused, say
 from kernelcal.cli.gates import Judged, draws_for_gates, ended_by, level
 from kernelcal.cli.pictures import refuse_picture, write_picture
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
@@ -87,8 +87,7 @@ def run_survival(options: argparse.Namespace) -> int:
             table = read_survival(path, SurvivalColumns(**columns))
             found = evaluated_survival(table.data, run, null=options.null, horizons=horizons, groups=table.groups)
         except (KernelcalError, UnicodeError) as error:
-            text = " ".join(str(error).split())
-            return refused(text if str(path) in text else f"{path}: {text}")
+            return refused(naming(error, [path]))
         results.append({"read": table.description, **found.to_dict()})
         if not options.json:
             say(("\n" if len(results) > 1 else "") + f"{table.description}\n{found.summary()}")
