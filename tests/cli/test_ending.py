@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from kernelcal.cli import answers, main
+from kernelcal.cli.ending import naming
 from kernelcal.surroundings import is_command
 
 SCRIPT = Path(sys.executable).with_name("kernelcal")
@@ -171,3 +172,11 @@ def test_what_was_typed_is_printed_in_full_but_harmless(capsys, folder):
     assert main(["evaluate", str(folder / "honest.csv"), "--lens", "x\x1b[31m"]) == 2
     assert "unknown lens 'x\\x1b[31m'" in capsys.readouterr().err
     assert "\\x1b[31m" in ends(folder, "evaluate", "honest.csv", "--nonsense\x1b[31m").stderr
+
+
+def test_an_error_names_the_files_once():
+    files = [Path("a.npy"), Path("b.npy")]
+    assert naming(ValueError("row 3\nis empty"), files) == "a.npy and b.npy: row 3 is empty"
+    assert naming(ValueError("b.npy is empty"), files) == "b.npy is empty"
+    assert naming(ValueError("map.json is empty"), files, [Path("map.json")]) == "map.json is empty"
+    assert naming(MemoryError(), files[:1]) == "a.npy: MemoryError"

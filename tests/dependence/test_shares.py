@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta, binom, binomtest, norm, t
 
-from kernelcal.dependence import Dependence, binomial_interval, bounded_interval, mean_law, share_interval
+from kernelcal.dependence import Dependence, binomial_interval, bounded_interval, errors_aside, mean_law, share_interval
 
 
 def moving(rng, n, h):
@@ -32,6 +32,12 @@ def test_shares_of_rows_that_do_not_depend_are_those_of_clopper_and_pearson():
     values = hit[1].astype(float)
     one_step = bounded_interval(values, (0.0, 1.0), Dependence.of(40, horizon=1), 0.9)
     assert one_step == bounded_interval(values, (0.0, 1.0), None, 0.9)
+
+
+def test_errors_aside_are_normal_without_a_law_and_those_of_student_for_clusters():
+    assert errors_aside(0.9) == pytest.approx(norm.isf(0.05), rel=1e-12)
+    law = mean_law(Dependence.of(20, clusters=np.repeat(np.arange(5), 4)))
+    assert errors_aside(0.9, law) == pytest.approx(t.isf(0.05, 4), rel=1e-5)
 
 
 def test_shares_count_like_as_many_rows_as_have_the_same_error():

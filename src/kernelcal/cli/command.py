@@ -14,7 +14,7 @@ from kernelcal.cases import Case
 from kernelcal.cli.answers import Answer, Question
 from kernelcal.cli.commands import run_history
 from kernelcal.cli.common import bar, check_lens, engine_of, lens_of, spread_out
-from kernelcal.cli.ending import FINE, ended, refused, say, sentence
+from kernelcal.cli.ending import FINE, ended, naming, refused, say
 from kernelcal.cli.gates import (
     Judged,
     draws_for_gates,
@@ -82,7 +82,7 @@ def _main(options: argparse.Namespace) -> int:
             result, found = _run(paths, options, first=not results)
             statuses.append(ended_by(found, options, result))
         except (KernelcalError, UnicodeError) as error:
-            return refused(_naming_file(paths, error))
+            return refused(naming(error, paths))
         results.append(result)
     if options.json:
         say(json.dumps(results if len(results) > 1 else results[0], indent=2, allow_nan=False))
@@ -125,12 +125,6 @@ def _compared(options: argparse.Namespace) -> int:
 def _reading(options: argparse.Namespace) -> ReadOptions:
     """What was said about the file."""
     return reading_of(options, unasked=options.command != "test" or options.null is None)
-
-
-def _naming_file(paths: list[Path], error: Exception) -> str:
-    """One line that names the file."""
-    text = sentence(error)
-    return text if str(paths[0]) in text else f"{' and '.join(map(str, paths))}: {text}"
 
 
 def _run(paths: list[Path], options: argparse.Namespace, *, first: bool) -> tuple[dict[str, Any], list[Judged]]:

@@ -8,14 +8,14 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
 from kernelcal.errors import KernelcalError, printable
 from kernelcal.surroundings import INTERRUPTED, is_command, raise_interrupts
 
-__all__ = ["FAULT", "FINE", "SAID_NO", "WRONG", "ended", "refused", "say", "sentence", "without_drops"]
+__all__ = ["FAULT", "FINE", "SAID_NO", "WRONG", "ended", "naming", "refused", "say", "sentence", "without_drops"]
 
 
 FINE, SAID_NO, WRONG, FAULT = 0, 1, 2, 3
@@ -57,6 +57,13 @@ def refused(why: str) -> int:
 def sentence(error: BaseException) -> str:
     """Message of an error on one line, or its name where it has none."""
     return " ".join(str(error).split()) or type(error).__name__
+
+
+def naming(error: BaseException, files: Sequence[Path], others: Sequence[Path] = ()) -> str:
+    """Message of an error on one line, behind the files that were read where it names neither them nor others."""
+    text = sentence(error)
+    named = any(str(place) in text for place in (*files, *others))
+    return text if named else f"{' and '.join(map(str, files))}: {text}"
 
 
 def ended(work: Callable[[], int]) -> int:

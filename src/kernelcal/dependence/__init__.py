@@ -10,7 +10,7 @@ from kernelcal.dependence.latent import (
     less_error,
     shared_correlation,
 )
-from kernelcal.dependence.means import ClusterMeans, MeanLaw, StretchMeans, mean_law
+from kernelcal.dependence.means import ClusterMeans, MeanLaw, StretchMeans, errors_aside, mean_law
 from kernelcal.dependence.shares import binomial_interval, bounded_interval, share_interval
 from kernelcal.dependence.structure import STRETCHES, Dependence
 from kernelcal.dependence.suspicion import suspicions, suspicious_labels, suspicious_series
@@ -30,6 +30,7 @@ __all__ = [
     "Stretches",
     "binomial_interval",
     "bounded_interval",
+    "errors_aside",
     "lagged_correlations",
     "less_error",
     "mean_law",

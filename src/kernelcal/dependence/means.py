@@ -10,7 +10,7 @@ import numpy as np
 
 from kernelcal.dependence.structure import Dependence
 
-__all__ = ["ClusterMeans", "MeanLaw", "StretchMeans", "mean_law"]
+__all__ = ["ClusterMeans", "MeanLaw", "StretchMeans", "errors_aside", "mean_law"]
 
 
 _WINDOW = 1.3  # times the root of the length: Lazarus, Lewis, Stock, Watson (2018)
@@ -223,6 +223,22 @@ def _of_clusters(sizes: np.ndarray, variances: np.ndarray, square: float) -> np.
     form = (np.ones((g, g)) - square * g / (g - 1) * left.T @ left) * roots[:, None] * roots
     values = np.linalg.eigvalsh(form)
     return np.maximum(-values[:-1], 0.0) / values[-1]
+
+
+def errors_aside(level: float, law: MeanLaw | None = None) -> float:
+    """How many standard errors an interval of a level goes to both sides; without a law those of the normal law.
+
+    Examples
+    --------
+    >>> from kernelcal.dependence import errors_aside
+    >>> round(errors_aside(0.95), 4)
+    1.96
+    """
+    if law is not None:
+        return law.quantile(level)
+    from scipy.special import ndtri  # imported when needed: the import of kernelcal stays light
+
+    return float(ndtri(0.5 + level / 2))
 
 
 def mean_law(rows: Dependence) -> MeanLaw:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.dependence.means import mean_law
+from kernelcal.dependence.means import errors_aside, mean_law
 from kernelcal.dependence.structure import Dependence
 
 __all__ = ["binomial_interval", "bounded_interval", "share_interval"]
@@ -111,12 +111,10 @@ def bounded_interval(
     ``a' = (m a + z^2 (e_0 + e_1) / 2) / (m + z^2)`` and its error the root of ``m^2 s^2 + m (a - a')^2 + z^2 / 2
     ((e_0 - a')^2 + (e_1 - a')^2)``, over ``m + z^2``. Of independent 0 and 1 this is Agresti's and Coull's (1998).
     """
-    from scipy.special import ndtri  # imported when needed: the import of kernelcal stays light
-
     (least, most), mean = ends, float(values.mean())
     if rows is None or not rows.overlap:
         error, count = float(values.std()) / math.sqrt(len(values)), float(len(values))
-        z = float(ndtri(0.5 + confidence_level / 2))
+        z = errors_aside(confidence_level)
     else:
         law = mean_law(rows)
         error = law.error(values)

@@ -12,7 +12,7 @@ import numpy as np
 from kernelcal.arrays import to_numpy
 from kernelcal.cases import Case
 from kernelcal.defaults import DRAWS
-from kernelcal.dependence import bounded_interval, share_interval
+from kernelcal.dependence import bounded_interval, errors_aside, share_interval
 from kernelcal.errors import InputError
 from kernelcal.inference.intervals import INTERVAL_METHODS, ScoreSurprises, ends_of_mean, expected, interval_of
 from kernelcal.lenses import TopLabel
@@ -128,7 +128,7 @@ def sizes_of(case: Case, run: Run, level: float) -> Sizes:
     if variance is None or (case.rows is not None and case.rows.overlap):
         return found
     w = np.ones(len(case)) if own is None else own
-    return replace(found, unseen=_normal(1 - level) * math.sqrt(float(w**2 @ variance)) / float(w.sum()))
+    return replace(found, unseen=errors_aside(1 - level) * math.sqrt(float(w**2 @ variance)) / float(w.sum()))
 
 
 def _of_classes(case: Case, run: Run) -> Sizes:
@@ -143,7 +143,7 @@ def _of_classes(case: Case, run: Run) -> Sizes:
     if case.rows is not None and case.rows.overlap:
         ends = _mean_interval(case, rows, run)
     elif case.weights is None and len(rows) >= _ENOUGH and np.isfinite(rows).all():
-        z = _normal(run.confidence_level)
+        z = errors_aside(run.confidence_level)
         half = z * ScoreSurprises((case.predictions,)).errors(rows, 0)(expected(z))
         ends = score - half, score + half
     return Sizes(observed, predicted, observed - predicted, interval, None, None, score, ends)
@@ -233,7 +233,7 @@ def _mean_interval(case: Case, values: np.ndarray, run: Run) -> Ends | None:
         return None
     if case.rows is not None and case.rows.overlap:
         return ends_of_mean(values, case, run.confidence_level)
-    half = _normal(run.confidence_level) * float(values.std(ddof=1)) / math.sqrt(len(values))
+    half = errors_aside(run.confidence_level) * float(values.std(ddof=1)) / math.sqrt(len(values))
     return float(values.mean()) - half, float(values.mean()) + half
 
 
@@ -293,10 +293,3 @@ def _of_units(case: Case, pairs: PreparedPairMean, pvalue: float, run: Run) -> K
         return KernelSize(float(pairs.statistic.of_pairs(pairs, case)))
     except InputError:  # no two rows are known to be independent
         return KernelSize()
-
-
-def _normal(level: float) -> float:
-    """Two-sided normal quantile of a level."""
-    from scipy.special import ndtri  # imported when needed: the import of kernelcal stays light
-
-    return float(ndtri(0.5 + level / 2))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.cases import Case
-from kernelcal.dependence import binomial_interval, share_interval
+from kernelcal.dependence import binomial_interval, errors_aside, share_interval
 from kernelcal.evaluation import Evaluation
 from kernelcal.inference import Equivalence
 from kernelcal.inference.intervals import ends_of_mean
@@ -232,14 +232,12 @@ class Intervals:
 
     def mean(self, values: np.ndarray, shown: Callable[[float], str]) -> str:
         """Interval of a mean: the normal one, or that of rows that depend on each other."""
-        from scipy.special import ndtri  # imported when needed, as everywhere
-
         if self.weighted or len(values) < _ENOUGH or not np.isfinite(values).all():
             return NONE
         if self.dependent is not None:
             ends = ends_of_mean(values, self.dependent, self.confidence_level)
             return NONE if ends is None else f"{shown(ends[0])} to {shown(ends[1])}"
-        half = float(ndtri((1 + self.confidence_level) / 2) * values.std(ddof=1) / math.sqrt(len(values)))
+        half = errors_aside(self.confidence_level) * float(values.std(ddof=1)) / math.sqrt(len(values))
         return f"{shown(values.mean() - half)} to {shown(values.mean() + half)}"
 
     def of(self, hit: np.ndarray) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.comparison import Comparison, ScoreComparison, shared_figures, surest_pairs
+from kernelcal.dependence import errors_aside
 from kernelcal.evaluation import Evaluation
 from kernelcal.explanation import ByGroup, Explanation, GroupFinding
 from kernelcal.inference import GivenResult, PairedDifference
@@ -30,7 +31,7 @@ def ranking(compared: Comparison | ScoreComparison, level: float) -> Grid:
 
 def _by_scores(compared: ScoreComparison, level: float) -> Grid:
     """Models in the order of their weighted interval scores."""
-    names, z, digits = [name for name, _ in compared.models], _normal(level), _digits(list(compared.scores))
+    names, z, digits = [name for name, _ in compared.models], errors_aside(level), _digits(list(compared.scores))
     rows = [
         [
             f"{number}. {name}",
@@ -46,13 +47,6 @@ def _by_scores(compared: ScoreComparison, level: float) -> Grid:
     notes = ["numbers in the last column are those of the first", *compared.notes]
     header = ["model", "weighted interval score", f"{percent(level)} interval", "test of calibration"]
     return Grid("", [*header, "cannot be told from"], rows, notes)
-
-
-def _normal(level: float) -> float:
-    """Standard errors to both sides of an interval of so much coverage."""
-    from scipy.special import ndtri  # imported when needed, as everywhere
-
-    return float(ndtri(0.5 + level / 2))
 
 
 def _pvalue(found: Evaluation) -> str:
@@ -96,7 +90,7 @@ def _by_errors(compared: Comparison) -> Grid:
 
 def pairs(compared: Comparison | ScoreComparison, level: float) -> Grid:
     """Differences of all pairs with their intervals, and which are more than chance."""
-    z = _normal(level) if compared.law is None else compared.law.quantile(level)
+    z = errors_aside(level, compared.law)
     measures = list(dict.fromkeys(d.measure for d in compared.differences))
     found = {(d.measure, d.first, d.second): d for d in compared.differences}
     every = list(dict.fromkeys((d.first, d.second) for d in compared.differences))

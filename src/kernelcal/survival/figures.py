@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelcal.dependence import errors_aside
 from kernelcal.errors import InputError
 
 __all__ = [
@@ -65,8 +66,6 @@ class KaplanMeier:
         Before the first event that scale has no end: of m rows watched up to t none had the event, and the lower end is
         the binomial one, ``((1 - level) / 2)^(1 / m)``. Where none is left the upper end is that before the last event.
         """
-        from scipy.special import ndtri  # imported when needed: the import of kernelcal stays light
-
         k = int(np.searchsorted(self.times, t, side="right"))
         s = self.at(t)
         if s == 1:
@@ -76,7 +75,7 @@ class KaplanMeier:
             last = int(np.argmax(self.survival == 0))
             none_left = 1 - ((1 - confidence_level) / 2) ** (1 / self._number_at(float(self.times[last])))
             return 0.0, self.interval(float(self.times[last - 1]), confidence_level)[1] if last else none_left
-        wide = ndtri(0.5 + confidence_level / 2) * np.sqrt(self.variance[k - 1]) / -np.log(s)
+        wide = errors_aside(confidence_level) * np.sqrt(self.variance[k - 1]) / -np.log(s)
         return float(s ** np.exp(wide)), float(s ** np.exp(-wide))
 
 

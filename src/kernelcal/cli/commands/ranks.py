@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kernelcal.cli.ending import say, without_drops
+from kernelcal.cli.ending import naming, say, without_drops
 from kernelcal.cli.gates import Judged, draws_for_gates, ended_by, level
 from kernelcal.cli.pictures import refuse_picture, write_picture
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
@@ -78,8 +78,7 @@ def run_ranks(options: argparse.Namespace) -> int:
         run = replace(run, draws=draws_for_gates(options, DRAWS, _times(read, run)))
         found = ranks_tested(read.table, run, clusters=read.clusters, joint=read.joint)
     except InputError as error:
-        text = without_drops(str(error))
-        raise InputError(text if str(path) in text else f"{path}: {text}") from None
+        raise InputError(without_drops(naming(error, [path]))) from None
     result = {"read": read.sentence, **found.to_dict()}
     if not options.json:
         say(f"{read.sentence}\n{found.summary()}")

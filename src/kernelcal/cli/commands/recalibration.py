@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.cli.commands.repaired import ReadColumns, layout_of, write_repaired
-from kernelcal.cli.ending import FINE, refused, say
+from kernelcal.cli.ending import FINE, naming, refused, say
 from kernelcal.cli.gates import Judged, draws_for_gates, ended_with, level, said, with_draws_of_sets
 from kernelcal.cli.reading import reading_of
 from kernelcal.defaults import DRAWS
@@ -78,9 +78,8 @@ def run_recalibrate(options: argparse.Namespace) -> int:
     try:
         return _run(options)
     except (KernelcalError, UnicodeError) as error:
-        text, name = " ".join(str(error).split()), " and ".join(map(str, options.files))
-        places = [*options.files, *(place for place in (options.apply, options.save, options.output) if place)]
-        return refused(text if any(str(place) in text for place in places) else f"{name}: {text}")
+        others = [place for place in (options.apply, options.save, options.output) if place]
+        return refused(naming(error, options.files, others))
 
 
 def _refuse_options(options: argparse.Namespace) -> None:

@@ -9,7 +9,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from kernelcal.cli.ending import FINE, refused, say, without_drops
+from kernelcal.cli.ending import FINE, naming, refused, say, without_drops
 from kernelcal.cli.gates import Judged, draws_for_gates, ended_by, level, with_draws_of_groups
 from kernelcal.cli.pictures import refuse_picture, write_picture
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
@@ -88,8 +88,7 @@ def run_survival(options: argparse.Namespace) -> int:
             enough = with_draws_of_groups(options, run, table.groups, len(table.data))
             found = evaluated_survival(table.data, enough, null=options.null, horizons=horizons, groups=table.groups)
         except (KernelcalError, UnicodeError) as error:
-            text = without_drops(" ".join(str(error).split()))
-            return refused(text if str(path) in text else f"{path}: {text}")
+            return refused(without_drops(naming(error, [path])))
         results.append({"read": table.description, **found.to_dict()})
         if not options.json:
             say(("\n" if len(results) > 1 else "") + f"{table.description}\n{found.summary()}")

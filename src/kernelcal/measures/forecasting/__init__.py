@@ -1,6 +1,7 @@
 """What forecasters hand in: scores with what forecasts expect of them, parts of interval scores, skill."""
 
-from kernelcal.measures.forecasting.baselines import Skill, SkillRow, climate_of, climatology, skill, skill_of
+from kernelcal.measures.forecasting.baselines import Skill, SkillRow, skill, skill_of
+from kernelcal.measures.forecasting.climates import climate_of, climatology
 from kernelcal.measures.forecasting.intervals import (
     IntervalCoverage,
     IntervalOver,

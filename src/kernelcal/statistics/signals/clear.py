@@ -9,7 +9,7 @@ import numpy as np
 from kernelcal.defaults import SIGNIFICANCE
 from kernelcal.dependence import MeanLaw
 
-__all__ = ["beyond_errors", "clear_of_zero", "sums_with_errors"]
+__all__ = ["beyond_errors", "clear_of_zero", "errors_apart", "sums_with_errors"]
 
 
 def clear_of_zero(sums: np.ndarray, squares: np.ndarray, n: int) -> np.ndarray:
@@ -37,7 +37,7 @@ def clear_of_zero(sums: np.ndarray, squares: np.ndarray, n: int) -> np.ndarray:
 
 def beyond_errors(values: np.ndarray, errors: np.ndarray) -> np.ndarray:
     """Tell which of J values differ from 0 by their standard errors, at 5 % for all J together."""
-    return np.asarray(np.abs(values) > _away(len(values)) * errors)
+    return np.asarray(np.abs(values) > errors_apart(len(values)) * errors)
 
 
 def sums_with_errors(
@@ -65,7 +65,7 @@ def sums_with_errors(
     -----
     Cost: O(n J), and of clusters of different sizes once some eigenvalues of at most 200 of them.
     """
-    wider = 1.0 if law is None else max(law.quantile(1 - SIGNIFICANCE / together) / _away(together), 1.0)
+    wider = 1.0 if law is None else max(law.quantile(1 - SIGNIFICANCE / together) / errors_apart(together), 1.0)
     found = []
     for column in columns:
         n, total = len(column), float(column.sum())
@@ -78,7 +78,7 @@ def sums_with_errors(
     return sums, errors
 
 
-def _away(together: int) -> float:
+def errors_apart(together: int) -> float:
     """Standard errors beyond which one of so many values differs from 0, at 5 % for all."""
     from scipy.special import ndtri  # imported when needed: the import of kernelcal stays light
 

@@ -9,13 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kernelcal.arrays import to_numpy
-from kernelcal.defaults import SIGNIFICANCE
 from kernelcal.dependence import MeanLaw
 from kernelcal.kernels import PIT, Standardised
 from kernelcal.predictions import RealPredictions, Samples
 from kernelcal.residuals import OutcomePlaces, PITResidual, has_places
 from kernelcal.statistics.base import Merge, Prepared, Statistic
-from kernelcal.statistics.signals.clear import sums_with_errors
+from kernelcal.statistics.signals.clear import errors_apart, sums_with_errors
 
 __all__ = ["NumberSignals", "PreparedNumberSignals", "far_rows", "of_shape", "of_shift", "of_width"]
 
@@ -295,10 +294,8 @@ class PreparedNumberSignals(Prepared):
 
     def clear(self, name: str, targets: np.ndarray, law: MeanLaw | None = None) -> bool:
         """Tell whether a signal deviates by the spread of the observed rows too, at 5 % for all signals together."""
-        from scipy.special import ndtri  # imported when needed: the import of kernelcal stays light
-
         together = len(self.directed)
-        return self._clarity(name, targets, law, together) > -float(ndtri(SIGNIFICANCE / (2 * together)))
+        return self._clarity(name, targets, law, together) > errors_apart(together)
 
     def named(
         self,

@@ -9,6 +9,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from kernelcal.defaults import SIGNIFICANCE
 from kernelcal.dependence import MeanLaw
 from kernelcal.predictions import QuantileCells, Quantiles
 from kernelcal.statistics.base import Merge, Prepared, Statistic
@@ -287,7 +288,7 @@ class PreparedQuantileSignals(Prepared):
             return False  # high, low, narrow or wide say more, where one of them is clear
         if name.startswith("levels"):
             tail = self.tails(codes)[name == "levels above"]
-            few = bool(tail.min() * tail.shape[1] <= 0.05)
+            few = bool(tail.min() * tail.shape[1] <= SIGNIFICANCE)
             return few and (law is None or self._clear_of_dependent(name, codes[0], law))
         side, *by = name.split(" in ")
         if by and any(self.clear(other, targets, law) for other in (side, _SIDES[_MIRROR[_SIDES.index(side)]])):
