@@ -9,12 +9,12 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from kernelcal.cli.common import check_lens, lens_of
+from kernelcal.cli.common import check_lens, lens_of, spread_out
 from kernelcal.cli.ending import FINE, SAID_NO, say
 from kernelcal.cli.reading import reading_of
 from kernelcal.defaults import SIGNIFICANCE
 from kernelcal.errors import InputError
-from kernelcal.io import read
+from kernelcal.io import read, readers
 from kernelcal.lenses import LENSES
 from kernelcal.plots import pyplot
 from kernelcal.surroundings import in_turn, refuse_place, written_whole
@@ -34,7 +34,13 @@ def add_monitor(commands: Any) -> argparse.ArgumentParser:
         description="Take each file into a state as one batch, a day for example, and say whether calibration still "
         "stands. A batch that was taken before, by its key, and one that cannot be read change nothing.",
     )
-    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="a table a batch, in the order of time")
+    parser.add_argument(
+        "files",
+        nargs="*",
+        type=Path,
+        metavar="FILE",
+        help="a table a batch, in the order of time; those of a folder or a quoted glob by their names",
+    )
     parser.add_argument(
         "--state", type=Path, required=True, metavar="FILE", help="npz file of all batches so far; made if missing"
     )
@@ -67,6 +73,8 @@ def run_monitor(options: argparse.Namespace) -> int:
     if options.plot is not None:
         refuse_place(options.plot, suffixes=_PICTURES, what="--plot draws a picture", example="history")
     check_lens(options.lens, every=False)
+    own = options.state.absolute()  # it may lie in the folder of the batches
+    options.files = [path for path in spread_out(options.files, readers()) if path.absolute() != own]
     if options.key is not None and len(options.files) != 1:
         raise InputError(f"--key names one batch, got {len(options.files)} files: give one file, or leave --key out")
     with in_turn(options.state):  # what another process adds meanwhile is not lost
