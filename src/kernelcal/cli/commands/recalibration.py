@@ -93,7 +93,8 @@ def _refuse_options(options: argparse.Namespace) -> None:
         refuse_place(options.save, suffixes=(".json",), what="--save writes a map", example="map")
     if options.output is not None:
         refuse_place(options.output, suffixes=(".csv",), what="-o writes a table", example="fixed")
-        if options.output in options.files:
+        read = [*options.files, *(Path(one) for one in (options.truth, options.apply) if one is not None)]
+        if options.output.exists() and any(one.exists() and one.samefile(options.output) for one in read):
             raise InputError(f"-o {options.output} is the file that is read: name another")
     if options.apply is not None and (options.save is not None or options.method is not None):
         raise InputError("--apply uses a map that was fitted already: --save and --method belong to the fit")
