@@ -193,3 +193,15 @@ def test_what_does_not_go_together_is_refused(capsys, tmp_path):
         status = main(["recalibrate", *arguments])
         assert status == 2
         assert word in capsys.readouterr().err
+
+
+def test_no_file_that_is_read_is_written_over_whatever_it_is_called(capsys, tmp_path, monkeypatch):
+    table, truth = classes(tmp_path / "a.csv", 60, 1), classes(tmp_path / "truth.csv", 60, 1)
+    (tmp_path / "link.csv").symlink_to(table)
+    monkeypatch.chdir(tmp_path)
+    before = (tmp_path / "a.csv").read_bytes(), (tmp_path / "truth.csv").read_bytes()
+    for place in ("a.csv", "./a.csv", table, "link.csv", "truth.csv"):
+        status, _, err = run(capsys, "a.csv", "--truth", truth, "-o", place)
+        assert status == 2
+        assert f"-o {place.removeprefix('./')} is the file that is read" in err
+    assert before == ((tmp_path / "a.csv").read_bytes(), (tmp_path / "truth.csv").read_bytes())

@@ -372,3 +372,8 @@ def test_names_on_a_page_hold_no_control_characters():
 def test_two_rows_are_no_reason_for_trust():
     said = " ".join(report([0, 1], [[0.3, 0.3, 0.4], [0.2, 0.2, 0.6]], **FAST).verdict.sentences)
     assert "fits these data" not in said
+
+
+def test_an_option_of_files_that_is_taken_for_a_level():
+    with pytest.raises(InputError, match="of intervals say confidence_level=, of the verdict alpha="):
+        report(Y, P, level=0.9, **FAST)

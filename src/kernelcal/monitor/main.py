@@ -186,7 +186,7 @@ class Monitor(Shown):
         if weights is not None:
             raise InputError("case weights have no place in a bet: leave them out, or watch strata of rows one by one")
         name = "" if key is None else str(key)
-        if not isinstance(y, Mapping | None) and np.ndim(y) == 0:
+        if not isinstance(y, Mapping | None) and np.ndim(y) == 0 and not isinstance(predictions, str):
             y, predictions = [y], predictions if isinstance(predictions, Predictions) else np.asarray(predictions)[None]
         case = Case.of(y, predictions, classes=classes, lens=lens)
         kind = kind_of(case)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +17,7 @@ from kernelcal.predictions.compositions import Samples
 from kernelcal.predictions.continuous import DiagonalNormal, Normal
 from kernelcal.predictions.libraries import LIBRARIES, read_distribution, stacked
 
-__all__ = ["LogProbs", "Logits", "Percent", "Wrapper", "as_predictions", "predictions_of_numbers"]
+__all__ = ["LogProbs", "Logits", "Percent", "Wrapper", "as_predictions", "predictions_of_numbers", "refuse_names"]
 
 
 _ROUNDING = 1e-4  # a float32 log-softmax may exceed 0, and a percentage 100, by rounding
@@ -397,4 +398,16 @@ def _refuse_not_normalizable(values: np.ndarray) -> None:
         raise InputError(
             f"row {row} {what}: normalize=True needs values that are not negative with a positive sum in every row. "
             "Wrap logits in kernelcal.Logits(x) (command line: --kind logits)"
+        )
+
+
+def refuse_names(y: Any, predictions: Any) -> None:
+    """A path, or a frame with names of its columns, where arrays are meant: say what reads names."""
+    of_frame = is_frame(y) and isinstance(predictions, list | tuple) and len(predictions) > 0
+    named = isinstance(predictions, str) or (of_frame and all(isinstance(name, str) for name in predictions))
+    if named or isinstance(y, str | os.PathLike):
+        what = f"predictions from the name {predictions!r:.60}" if named else f"targets from {y!r:.60}"
+        raise InputError(
+            f"cannot read {what}: arrays are expected here, such as frame['y'] and frame['p']. Names of columns, of a "
+            "frame or of a file, are read by kernelcal.evaluate, explain, compare and report, and by the command line"
         )

@@ -8,7 +8,7 @@ import numpy as np
 
 from kernelcal.arrays import as_array, concrete, to_numpy
 from kernelcal.errors import InputError
-from kernelcal.predictions.adapters import Wrapper, as_predictions, predictions_of_numbers
+from kernelcal.predictions.adapters import Wrapper, as_predictions, predictions_of_numbers, refuse_names
 from kernelcal.predictions.base import Predictions
 from kernelcal.predictions.border import is_frame, plain_array, refuse_nested, refuse_rows, series_to_array
 from kernelcal.predictions.classes import ClassPredictions
@@ -40,6 +40,7 @@ def checked_weights(weights: Any, n: int) -> np.ndarray | None:
 
 def checked_pair(y: Any, predictions: Any, *, classes: Any = None, normalize: bool = False) -> tuple[np.ndarray, Any]:
     """Return labels 0 to m - 1, or numbers, and predictions of equal length, or refuse with the remedy."""
+    refuse_names(y, predictions)
     _refuse_misaligned(y, predictions)
     read = predictions_of_numbers(predictions)  # pairs and distributions of other libraries have no shape to judge
     predictions = predictions if read is None else read

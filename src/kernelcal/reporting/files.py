@@ -31,9 +31,10 @@ def report(y: Any, *more: Any, **options: Any) -> Report:
     if not has_names(y, names):
         wrong = next((name for name in options if name in _OF_FILES), None)
         if wrong is not None:
+            meant = "; of intervals say confidence_level=, of the verdict alpha=" if wrong == "level" else ""
             raise InputError(
                 f"{wrong}= says which columns of a file hold what, and {type(y).__name__} is no path and no "
-                "table: pass arrays, kernelcal.report(y, predictions)"
+                f"table: pass arrays, kernelcal.report(y, predictions){meant}"
             )
         if not more and "predictions" not in options:
             raise InputError("report(y, predictions) needs predictions; of a file its path: report('rain.csv', 'p')")

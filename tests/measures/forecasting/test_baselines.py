@@ -7,7 +7,7 @@ from scipy.stats import t, ttest_rel
 import kernelcal as kc
 from kernelcal.errors import InputError
 from kernelcal.measures import ThresholdCRPS, climatology, skill
-from kernelcal.statistics import crps
+from kernelcal.statistics import crps, crps_rows
 
 
 def forecasts(n=300, seed=0):

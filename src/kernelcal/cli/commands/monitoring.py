@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from kernelcal.cli.common import check_lens, lens_of
+from kernelcal.cli.common import check_lens, lens_of, spread_out
 from kernelcal.cli.ending import FINE, SAID_NO, say
 from kernelcal.cli.pictures import refuse_picture, write_picture
 from kernelcal.cli.reading import reading_of
 from kernelcal.defaults import SIGNIFICANCE
 from kernelcal.errors import InputError
-from kernelcal.io import read
+from kernelcal.io import read, readers
 from kernelcal.lenses import LENSES
 from kernelcal.surroundings import in_turn, refuse_place
 
@@ -37,7 +37,13 @@ def add_monitor(commands: Any) -> argparse.ArgumentParser:
         description="Take each file into a state as one batch, a day for example, and say whether calibration still "
         "stands. A batch that was taken before, by its key, and one that cannot be read change nothing.",
     )
-    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="a table a batch, in the order of time")
+    parser.add_argument(
+        "files",
+        nargs="*",
+        type=Path,
+        metavar="FILE",
+        help="a table a batch, in the order of time; those of a folder or a quoted glob by their names",
+    )
     parser.add_argument(
         "--state", type=Path, required=True, metavar="FILE", help="npz file of all batches so far; made if missing"
     )
@@ -69,6 +75,8 @@ def run_monitor(options: argparse.Namespace) -> int:
     refuse_place(options.state, suffixes=_STATES, what="--state keeps the monitor in an npz file", example="state")
     refuse_picture(options.plot, example="history")
     check_lens(options.lens, every=False)
+    own = options.state.absolute()  # it may lie in the folder of the batches
+    options.files = [path for path in spread_out(options.files, readers()) if path.absolute() != own]
     if options.key is not None and len(options.files) != 1:
         raise InputError(f"--key names one batch, got {len(options.files)} files: give one file, or leave --key out")
     with in_turn(options.state):  # what another process adds meanwhile is not lost

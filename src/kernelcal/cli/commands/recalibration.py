@@ -18,6 +18,7 @@ from kernelcal.defaults import DRAWS
 from kernelcal.errors import InputError, KernelcalError, naming_rows
 from kernelcal.io import Arrays, Data, ReadOptions, Source, opened, outcomes_beside, read_source
 from kernelcal.runs import Run
+from kernelcal.stream import is_many, read_together
 from kernelcal.surroundings import refuse_place
 
 __all__ = ["add_recalibrate"]
@@ -35,7 +36,13 @@ def add_recalibrate(commands: Any) -> argparse.ArgumentParser:
         description="Fit a map to rows that the model was not trained on, say what it does for rows it has not seen, "
         "save it, and apply it to other files. Leaving predictions alone is an answer.",
     )
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="one table, or two npy files")
+    parser.add_argument(
+        "files",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="one table, or two npy files; a folder or a quoted glob is one table",
+    )
     parser.add_argument(
         "--method",
         metavar="NAME",
@@ -87,7 +94,8 @@ def _refuse_options(options: argparse.Namespace) -> None:
         refuse_place(options.save, suffixes=(".json",), what="--save writes a map", example="map")
     if options.output is not None:
         refuse_place(options.output, suffixes=(".csv",), what="-o writes a table", example="fixed")
-        if options.output in options.files:
+        read = [*options.files, *(Path(one) for one in (options.truth, options.apply) if one is not None)]
+        if options.output.exists() and any(one.exists() and one.samefile(options.output) for one in read):
             raise InputError(f"-o {options.output} is the file that is read: name another")
     if options.apply is not None and (options.save is not None or options.method is not None):
         raise InputError("--apply uses a map that was fitted already: --save and --method belong to the fit")
@@ -101,9 +109,12 @@ def _run(options: argparse.Namespace) -> int:
     from kernelcal.recalibration import Recalibration, recalibrate  # for this command alone
 
     found = None if options.apply is None else Recalibration.load(options.apply)
-    source, read_as = _opened(options, found)
-    data = read_source(source, read_as)
-    layout = None if options.output is None else layout_of(source, read_as)
+    if is_many(options.files[0]):
+        source, layout, data = None, None, _read_together(options)
+    else:
+        source, read_as = _opened(options, found)
+        data = read_source(source, read_as)
+        layout = None if options.output is None else layout_of(source, read_as)
     draws = _draws(options, data)
     depend = {**data.dependence, "weights": data.weights, "draws": draws, "rng": options.seed}
     told: dict[str, Any] = {"read": data.description}
@@ -120,7 +131,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.save is not None:
         found.save(options.save)
         say(f"wrote {options.save}", to_errors=True)
-    if layout is not None:
+    if source is not None and layout is not None:
         told["read_again"] = _written(found, source, layout, data, options)
     status = _ended(options, after, better, told)
     if options.json:
@@ -135,6 +146,15 @@ def _say_unless(json_is_printed: bool, text: str) -> None:
 
 def _sentence(data: Data, options: argparse.Namespace) -> str:
     return data.sentence.replace(f"target {_NOT_KNOWN}; ", "") if options.without_outcomes else data.sentence
+
+
+def _read_together(options: argparse.Namespace) -> Data:
+    """The files of a folder or glob as one table."""
+    if options.output is not None:
+        raise InputError(
+            f"-o writes the rows of one file, and {options.files[0]} stands for several: name one at a time"
+        )
+    return read_together(options.files, reading_of(options))
 
 
 def _opened(options: argparse.Namespace, found: Any) -> tuple[Source, ReadOptions]:

@@ -9,11 +9,13 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+from kernelcal.cli.common import spread_out
 from kernelcal.cli.ending import FINE, naming, refused, say, without_drops
 from kernelcal.cli.gates import Judged, draws_for_gates, ended_by, level, with_draws_of_groups
 from kernelcal.cli.pictures import refuse_picture, write_picture
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError, KernelcalError
+from kernelcal.io import readers
 from kernelcal.runs import Run
 
 __all__ = ["add_survival"]
@@ -42,7 +44,13 @@ def add_survival(commands: Any) -> None:
         help="times to an event, some of them censored: test, events by time, pictures",
         description="Are predicted times to an event calibrated, how far off, when, and for whom?",
     )
-    command.add_argument("files", nargs="+", type=Path, metavar="FILE", help="a table with a row a subject")
+    command.add_argument(
+        "files",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="a table with a row a subject, or several; also of a folder or a quoted glob",
+    )
     for name, words in _COLUMNS.items():
         command.add_argument(f"--{name}", metavar="NAME", help=words)
     command.add_argument(
@@ -75,7 +83,7 @@ def run_survival(options: argparse.Namespace) -> int:
     run = Run(confidence_level=options.confidence_level, alpha=options.alpha, draws=draws, rng=options.seed)
     horizons, columns = _horizons(options.horizons), {name.replace("-", "_"): None for name in _COLUMNS}
     columns = {name: getattr(options, name) for name in columns}
-    results, status = [], FINE
+    results, status, options.files = [], FINE, spread_out(options.files, readers())
     if options.plot is not None:
         if len(options.files) > 1:
             raise InputError("--plot FILE draws one table: name one file")

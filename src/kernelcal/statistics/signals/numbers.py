@@ -398,11 +398,28 @@ class PreparedNumberSignals(Prepared):
         these, those = ("high", "low") if column == 1 else ("wide", "narrow")
         if name.startswith("bias"):
             k = int(np.abs(sums[:, column]).argmax())
+            far = self._far_alone(targets, column, float(sums[k, column]), k)
             word = "down" if sums[k, column] > 0 else "up"
             where = "" if len(sums) == 1 else f" of component {k}"
-            return f"{these} predictions{where} are shifted {word} compared with {those} ones"
+            return far or f"{these} predictions{where} are shifted {word} compared with {those} ones"
         word = "narrow" if by[column - 1] > 0 else "wide"
-        return f"{these} predictions are too {word} compared with {those} ones"
+        far = self._far_alone(targets, column, float(by[column - 1]))
+        return far or f"{these} predictions are too {word} compared with {those} ones"
+
+    def _far_alone(self, targets: np.ndarray, column: int, found: float, k: int | None = None) -> str | None:
+        """Sentence where a few far rows make a difference between rows that the others do not show; None elsewhere."""
+        z = self.scores(targets[None])[0]
+        far = np.stack([_far(own) for own in z.T], axis=1).any(axis=1)
+        few, rest = int(far.sum()), ~far
+        if not 0 < few <= max(1, _FEW * len(z)):
+            return None
+        near, explaining = z[rest] - z[rest].mean(axis=0), self.explaining[:, rest, column].T
+        sizes = np.abs(near) if k is None else near[:, [k]]
+        terms = (sizes - sizes.mean(axis=0)) * (explaining if k is None else explaining[:, [k]])
+        terms = terms.mean(axis=1) * self.weights[rest]
+        if float(terms.sum()) * np.sign(found) > 2 * np.sqrt(float(terms @ terms)):
+            return None
+        return f"outcomes lie far from the predictions in {_rows(few, len(z))}, the others show no such difference"
 
     def _width(self, targets: np.ndarray, excess: float) -> str:
         z = self.scores(targets[None])

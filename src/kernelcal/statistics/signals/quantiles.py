@@ -322,10 +322,16 @@ class PreparedQuantileSignals(Prepared):
             return self._cell_in_words(targets)
         side, *by = name.split(" in ")
         if not by:
-            return _PLAIN[side]
+            return _ONE_SIDE if side == "narrow" and self._on_one_side(targets) else _PLAIN[side]
         kind = by[0].removesuffix(" rows")
         here, there = _ROWS[kind]
         return f"{_WORDS[side]} more often than claimed in rows with {here} than in rows with {there}"
+
+    def _on_one_side(self, targets: np.ndarray) -> bool:
+        """Tell whether more than claimed lie beyond one end of all intervals only: a shift does that to wide ones."""
+        below, above, _ = self.counts(self.scores.codes(targets[None]))
+        low = below[0, 0] > self.total * self.claimed[0][0]
+        return bool(low != (above[0, -1] > self.total * (1 - self.claimed[1][-1])))
 
     def _level_in_words(self, targets: np.ndarray, *, above: bool) -> str:
         codes = self.scores.codes(targets[None])
@@ -361,6 +367,7 @@ _PLAIN = {
     "narrow": "outcomes lie outside the intervals more often than claimed: intervals too narrow",
     "wide": "outcomes lie inside the intervals more often than claimed: intervals too wide",
 }
+_ONE_SIDE = "outcomes lie outside the intervals more often than claimed, on one side only"
 _WORDS = {
     "high": "outcomes lie above the quantiles",
     "low": "outcomes lie below the quantiles",
