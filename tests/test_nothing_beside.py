@@ -83,3 +83,46 @@ def test_the_rule_of_the_cut(data_folder, tmp_path):
     assert cut.thinned(tmp_path / "a.npz", 4) == (tmp_path / "cut.npz").read_bytes()
     assert "kernelcal" not in (data_folder / "cut.py").read_text()  # the cut needs NumPy alone
     assert sys.modules.get("cut") is None
+
+
+CORE = {
+    "numpy",
+    "scipy",
+    "array_api_compat",
+    "array_api_extra",
+    "array_api_strict",
+    "hypothesis",
+    "pytest",
+    "kernelcal",
+}
+
+
+def imported(node):
+    """Packages that a statement imports."""
+    if isinstance(node, ast.Import):
+        return {name.name.split(".")[0] for name in node.names}
+    return {node.module.split(".")[0]} if isinstance(node, ast.ImportFrom) and node.module and not node.level else set()
+
+
+def of_the_core(tree):
+    """Names of the packages of extras that are imported before any line that looks whether they are there."""
+    found, waiting = set(), [(tree.body, False)]
+    while waiting:
+        body, may_skip = waiting.pop()
+        for statement in body:
+            may_skip = may_skip or any(
+                isinstance(node, ast.Attribute) and node.attr in ("importorskip", "skip", "skipif", "find_spec")
+                for node in ast.walk(statement)
+            )
+            if not may_skip:
+                found |= imported(statement) - CORE - sys.stdlib_module_names
+            if isinstance(statement, ast.FunctionDef | ast.ClassDef | ast.If | ast.With | ast.Try | ast.For):
+                waiting.append((statement.body, may_skip))
+    return found
+
+
+@pytest.mark.parametrize("path", sorted(TESTS.rglob("test_*.py")), ids=lambda path: path.stem)
+def test_packages_of_extras_are_imported_where_the_test_may_be_skipped(path):
+    beside = path.with_name("conftest.py")
+    skipped = set(re.findall(r'importorskip\("(\w+)"\)', beside.read_text())) if beside.exists() else set()
+    assert of_the_core(ast.parse(path.read_text())) <= skipped

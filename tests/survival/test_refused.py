@@ -1,7 +1,8 @@
 """What is refused of times, events, curves and tables: each message says what was given, expected and to do."""
 
+import csv
+
 import numpy as np
-import pandas as pd
 import pytest
 
 from kernelcal.cli import main
@@ -61,6 +62,7 @@ def test_curves(times, survival, words):
 
 
 def test_a_frame_whose_index_is_no_time():
+    pd = pytest.importorskip("pandas")
     with pytest.raises(InputError, match="times, the index of the frame, of survival curves must be numbers"):
         evaluate((TIME, EVENT), pd.DataFrame(CURVES.T, index=list("abc")))
 
@@ -85,7 +87,11 @@ def test_too_few_rows(n):
 
 def written(folder, **columns):
     base = {"time": TIME, "event": EVENT.astype(int), **{f"S_{t:g}": CURVES[:, k] for k, t in enumerate(GRID)}}
-    pd.DataFrame({**base, **columns}).to_csv(folder / "t.csv", index=False)
+    table = {**base, **columns}
+    with open(folder / "t.csv", "w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(table)
+        rows.writerows(zip(*table.values(), strict=True))
     return str(folder / "t.csv")
 
 
@@ -99,7 +105,11 @@ def written(folder, **columns):
         ),
         (["--times", "time"], {}, "the column of the observed times is --duration"),
         (["--risk", "S_*"], {}, "the risk of row 0 falls from 0.606531 in S_0.5 to 0.367879 in S_1"),
-        (["--risk", "S_*"], {"S_1": 40.0}, "row 0, column S_1 is 40, expected a risk from 0 to 1: divide percentages"),
+        (
+            ["--risk", "S_*"],
+            {"S_1": np.full(N, 40.0)},
+            "row 0, column S_1 is 40, expected a risk from 0 to 1: divide percentages",
+        ),
         (["--survival", "S_1,S_1"], {}, "column S_1 is named twice among the predictions"),
         (["--parameters", "a,b"], {}, "--parameters a,b are those of a family: say which, such as --family weibull"),
         (["--family", "weibull", "--survival", "S_*"], {}, "--family says what the predictions are, and so does"),
