@@ -405,7 +405,7 @@ def refuse_names(y: Any, predictions: Any) -> None:
     """A path, or a frame with names of its columns, where arrays are meant: say what reads names."""
     of_frame = is_frame(y) and isinstance(predictions, list | tuple) and len(predictions) > 0
     named = isinstance(predictions, str) or (of_frame and all(isinstance(name, str) for name in predictions))
-    if named or isinstance(y, str | os.PathLike):
+    if named or isinstance(y, str | Path):
         what = f"predictions from the name {predictions!r:.60}" if named else f"targets from {y!r:.60}"
         raise InputError(
             f"cannot read {what}: arrays are expected here, such as frame['y'] and frame['p']. Names of columns, of a "
