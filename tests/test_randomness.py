@@ -208,7 +208,7 @@ SHARED = {  # purposes that several functions have, since they are to have the s
     "draws of a calibration curve": {"calibration_curve", "clinical_table"},
     # an interval tests 0 first
     "draws of a test": {
-        *("Draws", "Sketch", "calibration_test", "confidence_interval", "vectors_test"),
+        *("Draws", "calibration_test", "confidence_interval", "vectors_test"),
         *("recalibrate", "Recalibration.check"),
     },
     "blocks of a forward test": {"recalibrate", "Recalibration.check"},  # a map is fitted before it is checked

@@ -228,17 +228,29 @@ class RandomFourier(FeatureEngine):
         return features, [self.frequencies] * len(kernels)
 
     def _single(self, kernel: Kernel, points: Points, rng: np.random.Generator) -> FeatureMap:
-        if not isinstance(kernel, Stationary):
-            raise InputError(
-                f"random Fourier features need a single profile, not {type(kernel).__name__}: use kernelcal.Nystrom"
-            )
-        x = points.coordinates(kernel.metric)
+        x = points.coordinates(_stationary(kernel).metric)
         xp = namespace(x)
-        drawn = kernel.frequencies(rng, self.frequencies, x.shape[1]).T
-        w = like(np.clip(drawn, -_FASTEST, _FASTEST), x)
-        b = like(rng.uniform(0, 2 * np.pi, self.frequencies), x)
-        amplitude = float(np.sqrt(2 * kernel.amplitude / self.frequencies))
+        waves, shifts, amplitude = self.waves(kernel, x.shape[1], rng)
+        w, b = like(waves, x), like(shifts, x)
         return lambda rows: amplitude * xp.cos(x[rows, ...] @ w + b)
+
+    def waves(
+        self, kernel: Kernel, dimension: int, generator: np.random.Generator | None = None
+    ) -> tuple[np.ndarray, np.ndarray, float]:
+        """Frequencies of shape (d, D), shifts (D,) and the amplitude of a kernel; of several, those of the first."""
+        source = generator_of(self.rng, "random Fourier features") if generator is None else generator
+        kernel = _stationary(kernel)
+        drawn = kernel.frequencies(source, self.frequencies, dimension).T
+        shifts = source.uniform(0, 2 * np.pi, self.frequencies)
+        return np.clip(drawn, -_FASTEST, _FASTEST), shifts, float(np.sqrt(2 * kernel.amplitude / self.frequencies))
+
+
+def _stationary(kernel: Kernel) -> Stationary:
+    if not isinstance(kernel, Stationary):
+        raise InputError(
+            f"random Fourier features need a single profile, not {type(kernel).__name__}: use kernelcal.Nystrom"
+        )
+    return kernel
 
 
 ENGINES: Registry[Callable[..., Engine]] = Registry("engine", "or an Engine such as kernelcal.Nystrom(256)")

@@ -143,7 +143,7 @@ def evaluate_files(
 
     Notes
     -----
-    The result is that of a `Sketch` of all rows in their order, to rounding, and the p-value the same, for any
+    The result is that of a `Sketch` of all rows in their order, to the last digit, for any
     partition of the rows into files and row groups, in one process or on a cluster. A row that is dropped keeps its
     number. Lengthscales are chosen from the predictions of 2,048 rows that are spread over all.
 
