@@ -26,7 +26,7 @@ __all__ = ["ENGINES", "ExactPairs", "Nystrom", "RandomFourier"]
 
 
 _TILE = (256, 1024)  # rows and columns
-_SEEN = 4_096  # rows, evenly spread, in which the leading directions of features are found
+_SEEN = 2_048  # rows, evenly spread, in which the leading directions of features are found
 _FASTEST = 1e30  # frequency: single precision holds its products with distances
 
 
