@@ -206,6 +206,11 @@ class Sketch:
         """Sets of redrawn targets."""
         return self._settings.draws
 
+    @property
+    def seed(self) -> int:
+        """Seed of the draws."""
+        return int(self._settings.rng)
+
     def update(
         self,
         y: Any,
