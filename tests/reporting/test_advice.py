@@ -93,7 +93,7 @@ def test_doubts_about_the_p_value_stand_in_the_verdict():
     assert len(doubts) == 1
     assert doubts[0].startswith("But ")
     assert found.verdict.advice.startswith(
-        "Find out first whether rows depend on each other, as is said below. Else do"
+        "Find out first whether rows depend on each other, as is said below; if they do not, do"
     )
 
 
@@ -123,6 +123,20 @@ def test_the_page_and_the_printed_verdict_have_one_standing():
     assert advised(found.to_html()).startswith("Take honest.")
     assert standing.best == "honest" == found.comparison.verdict.split()[0]
     assert set(standing.wrong) == {"bold", "shy"}
+
+
+def test_the_log_score_decides_where_errors_do_not():
+    """Both are as well calibrated as chance lets one see, and one says much more."""
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=400)
+    y = rng.random(400) < p
+    found = kc.compare(y, {"sharp": p, "flat": np.full(400, y.mean())}, draws=99)
+    alike = (replace(x, adjusted=0.9) if x.measure == "CKCE" else x for x in found.differences)
+    tied = replace(found, differences=tuple(alike))
+    assert tied.standing.talker == "sharp"
+    assert tied.standing.what_to_do == "Take sharp: what it says of the outcomes is worth most (log score)."
+    open_ = replace(tied, differences=tuple(replace(x, adjusted=0.9) for x in tied.differences))
+    assert open_.standing.what_to_do.startswith("Choose between ")
 
 
 def test_models_of_which_only_the_first_is_tied_with_all_are_not_all_tied():

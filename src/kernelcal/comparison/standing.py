@@ -30,7 +30,8 @@ class Standing:
     wrong : tuple of str
         Models that the test speaks against.
     talker : str
-        The model whose log score is below that of the first by more than chance; empty where there is none.
+        The model whose log score is below those of the first and of all tied with it by more than chance; empty where
+        there is none.
     """
 
     best: str
@@ -47,7 +48,8 @@ class Standing:
         wrong = tuple(model.name for model in found.models if model.evaluation.rejected)
         score, best = found.best_score, names[0]
         ruled_out = found.scores.get(best, 0.0) == float("inf")
-        sure = score not in (None, best) and found.surely_lower_score(str(score), best)
+        beside = {best, *found.tied(best)} - {score}  # which errors leave open, and the score may decide
+        sure = score is not None and bool(beside) and all(found.surely_lower_score(score, one) for one in beside)
         every = all(len(found.tied(name)) == len(names) - 1 for name in names)
         return cls(best, found.tied(best), every, ruled_out, wrong, str(score) if sure else "")
 

@@ -90,7 +90,9 @@ def what_to_do(found: Any, batch: Any) -> str:
     way = MEND if has_map(batch) else "the model itself must be mended, for there is no map of such predictions"
     small = ", unless errors of the size below do not matter to you" if found.n >= _MANY else ""
     own = f", by a map of its own for each group ({listed(wrong)} {'is' if len(wrong) == 1 else 'are'} wrong)"
-    first = "Find out first whether rows depend on each other, as is said below. Else d" if doubts_of(found) else "D"
+    first = "D"
+    if doubts_of(found):
+        first = "Find out first whether rows depend on each other, as is said below; if they do not, d"
     return f"{first}o not use them as they are{small}: {way}{own if wrong and has_map(batch) else ''}."
 
 
