@@ -15,6 +15,7 @@ from kernelcal.monitor.cells import CellBets, Kind, bets_of, kind_of, mark_of
 from kernelcal.monitor.directions import direction_of
 from kernelcal.monitor.files import read_monitor, write_monitor
 from kernelcal.monitor.lanes import Lane
+from kernelcal.monitor.orders import sorted_by_outcome
 from kernelcal.monitor.wealth import Alarm
 from kernelcal.plots import history_plot
 from kernelcal.predictions import Predictions
@@ -57,6 +58,8 @@ class Monitor(Shown):
     history : list of tuples
         Of every batch its key, the rows so far, and the logarithms of the e-value and of the drift statistic, as shares
         of their bounds; at most 1,024 of them, of older ones every second.
+    notes : list of str
+        What was seen of rows for which the bound on false alarms does not hold: they were sorted by outcome.
 
     Raises
     ------
@@ -99,6 +102,7 @@ class Monitor(Shown):
         self.run_length, self.horizon, self.seed = int(run_length), int(horizon), int(rng)
         self.rows, self.alarm, self.drift_alarm = 0, None, None
         self.history: list[tuple[str, int, float, float]] = []
+        self.notes: list[str] = []
         self._batches: dict[str, int] = {}  # by key: a number that other rows hardly have
         self._kind: Kind | None = None
         self._lanes: list[Lane] = []
@@ -205,6 +209,7 @@ class Monitor(Shown):
         if name in self._batches:
             return self
         alarms, lanes = self._after(bets, self._lanes or [Lane.begin(kind)] * self.horizon, name)
+        order = sorted_by_outcome(bets, case.targets, kind)
         # all or none: nothing was changed up to here
         self._kind, self._lanes, self._lens, self.rows = kind, lanes, asked, self.rows + len(case)
         self.alarm, self.drift_alarm = alarms
@@ -212,6 +217,12 @@ class Monitor(Shown):
             self._drew.add(self.seed)
         if name:
             self._batches[name] = mark
+        if order and not any(order in note for note in self.notes):  # said once
+            self.notes.append(
+                f"{name or f'up to row {self.rows:,}'}: {order}. If rows were sorted by outcome, their order tells "
+                "what happens next, experts learn it, and an alarm means nothing: begin another state, with rows in "
+                "the order of time, or shuffled"
+            )
         self._remember(name)
         return self
 
@@ -254,14 +265,15 @@ class Monitor(Shown):
 
     @property
     def changepoint(self) -> tuple[int, int, int] | None:
-        """After which row a change began, with an interval of rows of 95 %; None while nothing is seen.
+        """After which row a change began, with an interval of rows; None while nothing is seen.
 
-        It is where the leading expert was poorest; with the alarm after few rows it is 0, the beginning.
+        It is where the leading expert was poorest; with the alarm after few rows it is 0, the beginning. The interval
+        held the change in 95 % or more of simulated streams that changed once; it has no proof.
         """
         lane = self._leading
         if lane is None or (self.alarm is None and self.drift_alarm is None):
             return None
-        began, low, high = (min(row * self.horizon, self.rows) for row in lane.wealth.change())
+        began, low, high = (min(row * self.horizon, self.rows) for row in lane.change())
         return began, low, high
 
     @property
@@ -315,6 +327,7 @@ class Monitor(Shown):
             "changepoint": None if change is None else dict(zip(("row", "low", "high"), change, strict=True)),
             "direction": self.direction,
             "verdict": self.verdict,
+            "notes": self.notes,
         }
 
     def _table(self) -> Table:
@@ -324,7 +337,8 @@ class Monitor(Shown):
             rows += [
                 ("drift", f"{math.exp(min(self.log_drift, 700)):.3g} of the bound, run length {self.run_length:,}")
             ]
-        return Table("Monitor of calibration", [*rows, ("verdict", self.verdict)])
+        rows += [("verdict", self.verdict), *(("note", one) for one in self.notes)]
+        return Table("Monitor of calibration", rows)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw how near both alarms were after every batch; needs the extra ``plot``."""
@@ -385,6 +399,7 @@ class Monitor(Shown):
             if how == "beside":  # what either said alone was said at an alpha of its own
                 self.alarm = self.drift_alarm = None
         self._kind, self.rows, self._batches = other._kind, self.rows + other.rows, self._batches | other._batches
+        self.notes = [*self.notes, *other.notes]
         self._drew |= other._drew
         for name, value, bound in (
             ("alarm", self.log_evalue, -math.log(self.alpha)),
