@@ -28,7 +28,13 @@ def write_monitor(monitor: Any, path: Any, *, backup: bool) -> None:
     sets = {"batches": dict(sorted(monitor._batches.items())), "drew": sorted(monitor._drew)}
     looks = {"history": [[k, n, _plain(a), _plain(b)] for k, n, a, b in monitor.history]}
     arrays = {f"{k}/{name}": x for k, lane in enumerate(monitor._lanes) for name, x in lane.arrays().items()}
-    write_archive(path, _FILE, {**head, **sets, **looks, "notes": monitor.notes}, arrays, backup=backup)
+    write_archive(
+        path,
+        _FILE,
+        {**head, **sets, **looks, "notes": monitor.notes, "ruled_out": monitor.ruled_out},
+        arrays,
+        backup=backup,
+    )
 
 
 def read_monitor(cls: type[Any], path: Any) -> Any:
@@ -42,6 +48,7 @@ def read_monitor(cls: type[Any], path: Any) -> Any:
         made.alarm, made.drift_alarm = (None if one is None else Alarm(*one) for one in head["alarms"])
         made.history = [(k, n, _number(a), _number(b)) for k, n, a, b in head["history"]]
         made._lens, made.notes = str(head["lens"]), list(map(str, head.get("notes", ())))
+        made.ruled_out = head.get("ruled_out")
         if head["kind"] is not None:
             own = {**head["kind"], "levels": tuple(head["kind"]["levels"])}
             own["names"] = None if own["names"] is None else tuple(own["names"])
