@@ -52,6 +52,13 @@ class ExactPairs(Engine):
     the kernel matrices are held where all of them fit 256 MiB, since then a draw only looks up pairs of equal
     targets. The extra ``threads`` (threadpoolctl) holds the linear algebra
     library to one thread a worker, which matters from about 50 classes.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> y, p = kc.datasets.m2(3).sample(60, rng=0)
+    >>> abs(float(kc.skce(y, p, engine=kc.ExactPairs(rows=16))) - float(kc.skce(y, p))) < 1e-15
+    True
     """
 
     rows: int | None = None
@@ -113,6 +120,13 @@ class Nystrom(FeatureEngine):
     -----
     Works for every kernel that is positive semi-definite. Exact where D covers all distinct predictions; an
     exact test keeps its level whatever D. Cost: O(n D (m + D)) once, O(n D) a draw.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> y, p = kc.datasets.m2(3).sample(60, rng=0)
+    >>> abs(float(kc.skce(y, p, engine=kc.Nystrom(landmarks=40))) - float(kc.skce(y, p))) < 1e-3
+    True
     """
 
     landmarks: int = 256
@@ -204,6 +218,15 @@ class RandomFourier(FeatureEngine):
     For profiles with a known spectrum (Laplacian, Gaussian, Matern, rational quadratic, inverse multiquadric)
     in an L2 metric, and the Laplacian in total variation; sums, products and scaled kernels need `Nystrom`.
     Cost: O(n D d) once, O(n D) a draw.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> y, p = kc.datasets.m2(3).sample(60, rng=0)
+    >>> kernel = kc.Gaussian()
+    >>> exact = float(kc.skce(y, p, prediction_kernel=kernel))
+    >>> abs(float(kc.skce(y, p, prediction_kernel=kernel, engine=kc.RandomFourier(512))) - exact) < 0.02
+    True
     """
 
     frequencies: int = 1024
