@@ -8,12 +8,11 @@ import numpy as np
 
 from kernelcal.arrays import row_slices
 from kernelcal.dependence import Coupling
-from kernelcal.inference.philox import keyed_uniforms
 from kernelcal.pairs import threaded_map
 from kernelcal.predictions import Bernoulli
 from kernelcal.randomness import generator_of
 
-__all__ = ["WORDS", "Drawable", "Draws", "multinomial_counts"]
+__all__ = ["WORDS", "Drawable", "Draws", "multinomial_counts", "philox_words"]
 
 
 WORDS = 4  # 64-bit numbers that one count of the counter gives
@@ -111,9 +110,8 @@ class Draws:
     def targets(self, predictions: Drawable, start: int, stop: int, rows: Rows = None) -> np.ndarray:
         """Targets of draws start to stop - 1, shape (stop - start, n, ...), made some draws at a time.
 
-        `rows` says which rows of a larger whole these are: consecutive ones, or any whole numbers from 0, or, of type
-        uint64, identities of rows that are known by a key (their numbers have 32 bits). A row gets the same target in
-        every draw, whatever batch it comes with. Default: the rows 0 to n - 1.
+        `rows` says which rows of a larger whole these are: consecutive ones, or any whole numbers from 0. A row gets
+        the same target in every draw, whatever batch it comes with. Default: the rows 0 to n - 1.
         """
         consecutive = rows is None or isinstance(rows, range)
         if self.coupling is not None:
@@ -122,9 +120,7 @@ class Draws:
             return self._labels(predictions, start, stop, rows.start if isinstance(rows, range) else 0)
         shape = (len(predictions),) if predictions.uniforms == 1 else (len(predictions), predictions.uniforms)
         size = int(np.prod(shape))
-        step = (
-            max(1, _UNIFORM_BYTES // (8 * size) // WORDS) * WORDS
-        )  # numbers of a key are made so many draws at a time
+        step = max(1, _UNIFORM_BYTES // (8 * size))
         parts = [
             predictions.draw(self._of_rows(first, min(first + step, stop), rows, size).reshape(-1, *shape))
             for first in range(start, stop, step)
@@ -162,8 +158,6 @@ class Draws:
         each = size // len(rows)
         if isinstance(rows, range):
             return self.uniforms(start, stop, size, rows.start * each)
-        if rows.dtype == np.uint64:
-            return keyed_uniforms(self._key, rows, start, stop, each)
         return self.uniforms_at(start, stop, (rows[:, None] * each + np.arange(each)).ravel())
 
 
@@ -218,15 +212,15 @@ def _philox_doubles(key: np.ndarray, stream: int, positions: np.ndarray) -> np.n
     """
     counts, place = np.unique(positions // WORDS, return_inverse=True)
     first = counts.astype(np.uint64) + np.uint64(1)  # NumPy counts before it computes
-    words = _rounds(key, first, np.full_like(first, stream))
+    words = philox_words(key, first, np.zeros_like(first), np.full_like(first, stream))
     chosen = words[positions % WORDS, place.reshape(positions.shape)]
     return (chosen >> np.uint64(11)) * 2.0**-53
 
 
-def _rounds(key: np.ndarray, first: np.ndarray, third: np.ndarray) -> np.ndarray:
-    """The four words of every counter (first, 0, third, 0), shape (4, n)."""
+def philox_words(key: np.ndarray, first: np.ndarray, second: np.ndarray, third: np.ndarray) -> np.ndarray:
+    """The four words of every counter (first, second, third, 0), shape (4, n)."""
     keys = key + np.arange(_ROUNDS, dtype=np.uint64)[:, None] * _WEYL  # wraps round, as it should
-    a, b, c, d = first, np.zeros_like(first), third, np.zeros_like(first)
+    a, b, c, d = first, second, third, np.zeros_like(first)
     for k in keys:
         high_a, low_a = _product(a, _MULTIPLIERS[0])
         high_c, low_c = _product(c, _MULTIPLIERS[1])

@@ -26,7 +26,7 @@ __all__ = ["Bernoulli", "Categorical", "ClassPredictions"]
 
 
 _COMPARE_UP_TO = 16  # classes; above, a binary search in every row is quicker than comparing with every class
-_CHUNK_BYTES = 2**25
+_CHUNK_BYTES = 2**21  # of cumulative probabilities and uniform numbers, which stay in the cache
 
 
 class ClassPredictions(Predictions):

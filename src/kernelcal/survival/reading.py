@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -115,6 +116,8 @@ def read_survival(path: str | Path, columns: SurvivalColumns | None = None) -> S
     >>> table.description.rpartition(": ")[2]
     '2 rows; times time; events event; survival at 6, 12'
     """
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"read_survival reads one file: pass its path, got {path!r:.60}")
     said, source = columns or SurvivalColumns(), open_source([Path(path)])
     duration = _one(source, said.duration, _TIME, "duration", "the observed times")
     event, event_name = _events(source, said)
