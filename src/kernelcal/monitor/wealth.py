@@ -28,6 +28,14 @@ class Alarm:
         Logarithm of what reached it: of the e-value; of the drift statistic over its bound.
     key : str
         Batch in which it was; empty where batches have no names.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> monitor = kc.Monitor()
+    >>> _ = monitor.update([0] * 40, [0.9] * 40, key="Monday")
+    >>> monitor.alarm.row, monitor.alarm.key
+    (5, 'Monday')
     """
 
     row: int
