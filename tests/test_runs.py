@@ -241,7 +241,9 @@ def test_the_command_line_refuses_with_the_same_words_before_files_are_opened(ca
         bad.append(("--within", "-1", "within must be a positive number, such as 0.05 of probability, got -1.0"))
     bad.append(("--lens", "best", "unknown lens 'best': top-label, top-K, class:NAME, "))
     if command != "test":
-        bad.append(("--lens", "class-wise", "this takes one question"))
+        bad.append(
+            ("--lens", "class-wise", "--lens class-wise asks a question of every class, which kernelcal test answers")
+        )
     for option, value, message in bad:
         assert main([command, "there-is-no-such-file.csv", f"{option}={value}"]) == 2
         said = capsys.readouterr().err
