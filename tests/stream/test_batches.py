@@ -346,6 +346,34 @@ def test_a_sample_needs_a_key(table):
         sample_batches([table[0]], key=None)
 
 
+class Once:
+    """A stream of Arrow that can be had once, as those of some libraries."""
+
+    def __init__(self, table):
+        self._streams = [table]
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        if not self._streams:
+            raise ValueError("released")
+        return self._streams.pop().__arrow_c_stream__(requested_schema)
+
+
+def test_a_stream_that_is_gone_is_told(table):
+    arrow = pa.Table.from_pandas(table[0], preserve_index=False)
+    with pytest.raises(
+        InputError, match=r"a Once gives no stream of Arrow, or gave it once \(released\): pass a function"
+    ):
+        evaluate_batches(Once(arrow), **OPTIONS)
+    assert evaluate_batches(lambda: Once(arrow), **OPTIONS).n == 5000
+
+
+def test_a_lazy_frame_of_an_older_version(table, monkeypatch):
+    pl = pytest.importorskip("polars")
+    monkeypatch.delattr(pl.LazyFrame, "collect_batches", raising=False)
+    frame, y, p = table
+    assert_same(evaluate_batches(pl.from_pandas(frame).lazy(), **OPTIONS), expected(frame, y, p))
+
+
 def test_nothing_is_read_before_it_is_asked_for():
     def forbidden():
         raise AssertionError
