@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from kernelcal.stream import OnePass, evaluate_batches, evaluate_files, sample_b
 SIZES = 100_000, 300_000
 COLUMNS = {"key": "id", "target": "won", "predictions": "p"}
 Go = Callable[[Path], Any]
+OPEN = ExitStack()  # what stays until the end
 
 
 def table_of(rows: int) -> pyarrow.Table:
@@ -62,9 +64,9 @@ def polars() -> Go:
 
 
 def dask() -> Go:
-    from distributed import Client, LocalCluster
+    from kernelcal.stream import cluster
 
-    client = Client(LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50))
+    client = OPEN.enter_context(cluster(""))  # workers on this machine, one a processor
     return lambda path: evaluate_files(path, client=client, **COLUMNS)
 
 
@@ -169,7 +171,8 @@ def main() -> None:
     parser.add_argument("--one", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.one is not None:
-        one(given.engines[0], given.one)
+        with OPEN:
+            one(given.engines[0], given.one)
         return
     print(machine())
     with tempfile.TemporaryDirectory() as folder:

@@ -109,8 +109,8 @@ def _tables_in(given: Any) -> Iterator[Any]:
         batches = arrow.RecordBatchReader.from_stream(given)
     except (TypeError, ValueError, arrow.ArrowException) as error:
         raise InputError(
-            f"a {type(given).__name__} gives no stream of Arrow, or gave it once ({' '.join(str(error).split())[:99]}): "
-            "pass a function that returns it anew"
+            f"a {type(given).__name__} gives no stream of Arrow, or gave it once ({' '.join(str(error).split())[:99]}):"
+            " pass a function that returns it anew"
         ) from None
     yield from map(_table, batches)
 
