@@ -75,6 +75,13 @@ class ExactPairs(Engine):
     the kernel matrices are held where all of them fit 256 MiB, since then a draw only looks up pairs of equal
     targets. The extra ``threads`` (threadpoolctl) holds the linear algebra
     library to one thread a worker, which matters from about 50 classes.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> y, p = kc.datasets.m2(3).sample(60, rng=0)
+    >>> abs(float(kc.skce(y, p, engine=kc.ExactPairs(rows=16))) - float(kc.skce(y, p))) < 1e-15
+    True
     """
 
     rows: int | None = None
@@ -142,6 +149,13 @@ class Nystrom(FeatureEngine):
     is 1; an exact test keeps its level whatever both are, since directions are of the predictions alone. What a share
     leaves out of an error has about ``sqrt(1 - share)`` of its standard deviation under calibration.
     Cost: O(n D (m + D)) once, O(n D) a draw, with a share below 1 the directions in the place of D.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> y, p = kc.datasets.m2(3).sample(60, rng=0)
+    >>> abs(float(kc.skce(y, p, engine=kc.Nystrom(landmarks=40))) - float(kc.skce(y, p))) < 1e-3
+    True
     """
 
     landmarks: int = 256
@@ -249,6 +263,15 @@ class RandomFourier(FeatureEngine):
     For profiles with a known spectrum (Laplacian, Gaussian, Matern, rational quadratic, inverse multiquadric)
     in an L2 metric, and the Laplacian in total variation; sums, products and scaled kernels need `Nystrom`.
     Cost: O(n D d) once, O(n D) a draw.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> y, p = kc.datasets.m2(3).sample(60, rng=0)
+    >>> kernel = kc.Gaussian()
+    >>> exact = float(kc.skce(y, p, prediction_kernel=kernel))
+    >>> abs(float(kc.skce(y, p, prediction_kernel=kernel, engine=kc.RandomFourier(512))) - exact) < 0.02
+    True
     """
 
     frequencies: int = 1024
@@ -273,17 +296,29 @@ class RandomFourier(FeatureEngine):
         return features, [self.frequencies] * len(kernels)
 
     def _single(self, kernel: Kernel, points: Points, rng: np.random.Generator) -> FeatureMap:
-        if not isinstance(kernel, Stationary):
-            raise InputError(
-                f"random Fourier features need a single profile, not {type(kernel).__name__}: use kernelcal.Nystrom"
-            )
-        x = points.coordinates(kernel.metric)
+        x = points.coordinates(_stationary(kernel).metric)
         xp = namespace(x)
-        drawn = kernel.frequencies(rng, self.frequencies, x.shape[1]).T
-        w = like(np.clip(drawn, -_FASTEST, _FASTEST), x)
-        b = like(rng.uniform(0, 2 * np.pi, self.frequencies), x)
-        amplitude = float(np.sqrt(2 * kernel.amplitude / self.frequencies))
+        waves, shifts, amplitude = self.waves(kernel, x.shape[1], rng)
+        w, b = like(waves, x), like(shifts, x)
         return lambda rows: amplitude * xp.cos(x[rows, ...] @ w + b)
+
+    def waves(
+        self, kernel: Kernel, dimension: int, generator: np.random.Generator | None = None
+    ) -> tuple[np.ndarray, np.ndarray, float]:
+        """Frequencies of shape (d, D), shifts (D,) and the amplitude of a kernel; of several, those of the first."""
+        source = generator_of(self.rng, "random Fourier features") if generator is None else generator
+        kernel = _stationary(kernel)
+        drawn = kernel.frequencies(source, self.frequencies, dimension).T
+        shifts = source.uniform(0, 2 * np.pi, self.frequencies)
+        return np.clip(drawn, -_FASTEST, _FASTEST), shifts, float(np.sqrt(2 * kernel.amplitude / self.frequencies))
+
+
+def _stationary(kernel: Kernel) -> Stationary:
+    if not isinstance(kernel, Stationary):
+        raise InputError(
+            f"random Fourier features need a single profile, not {type(kernel).__name__}: use kernelcal.Nystrom"
+        )
+    return kernel
 
 
 ENGINES: Registry[Callable[..., Engine]] = Registry("engine", "or an Engine such as kernelcal.Nystrom(256)")

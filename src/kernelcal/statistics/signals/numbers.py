@@ -181,6 +181,15 @@ class NumberSignals(Statistic):
     References
     ----------
     Wilson and Hilferty (1931): in the cube root too wide and too narrow are seen alike. Neyman (1937): the polynomials.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kernelcal as kc
+    >>> from kernelcal.statistics import NumberSignals
+    >>> y = np.random.default_rng(0).normal(size=60) + 1
+    >>> kc.calibration_test(y, kc.Normal(np.zeros(60), 1.0), statistic=NumberSignals(), draws=99).pvalue
+    0.01
     """
 
     def prepare(self, predictions: RealPredictions, weights: np.ndarray | None = None) -> PreparedNumberSignals:
