@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.inference import WORDS, philox_words
+from kernelcal.inference import WORDS, keyed_uniforms, keyed_words, philox_words
 from kernelcal.predictions import ClassPredictions
 from kernelcal.randomness import generator_of
 
@@ -21,7 +21,10 @@ _LONG = 8  # rows of a run on average, from which on runs are drawn one after th
 
 
 class RowWords:
-    """Words of 64 random bits: those of a row are counted from its number, in one Philox stream of the seed."""
+    """Words of 64 random bits: those of a row are counted from its number, in one Philox stream of the seed.
+
+    Rows that are known by keys, identities of type uint64, have words of 32 bits: `inference.keyed_words`.
+    """
 
     def __init__(self, rng: int) -> None:
         self._key = generator_of(rng, "draws of a sketch").integers(2**64, size=2, dtype=np.uint64)
@@ -59,11 +62,16 @@ class RowWords:
 
     def halves(self, rows: range | np.ndarray, number: int, stream: int = 0) -> np.ndarray:
         """So many numbers of 32 bits of every row, shape (n, number)."""
+        if isinstance(rows, np.ndarray) and rows.dtype == np.uint64:
+            return keyed_words(self._key, rows, 0, number, stream)
         words = np.ascontiguousarray(self.of(rows, -(-number // 2), stream))
         return words.astype("<u8", copy=False).view("<u4")[:, :number]
 
     def uniforms(self, rows: range | np.ndarray, draws: int, each: int) -> np.ndarray:
         """Uniform numbers in [0, 1), shape (draws, n), or (draws, n, each) where a draw takes several."""
+        if isinstance(rows, np.ndarray) and rows.dtype == np.uint64:
+            found = keyed_uniforms(self._key, rows, 0, draws, each)
+            return found if each == 1 else found.reshape(draws, len(rows), each)
         words = self.of(rows, draws * each) >> np.uint64(11)
         numbers = np.ascontiguousarray(words.reshape(len(rows), draws, each).swapaxes(0, 1)) * 2.0**-53
         return numbers[..., 0] if each == 1 else numbers

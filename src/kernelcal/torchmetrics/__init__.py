@@ -74,9 +74,9 @@ class SketchMetric(Metric):  # type: ignore[misc]
 
     Notes
     -----
-    States are sums of whole numbers, whose size does not grow with the rows: draws times features times classes. With default row
-    numbers labels are redrawn by place, so p-values of other partitions of the rows differ as those of other seeds do,
-    and each is exact; with `rows` they are the same. A sampler that repeats rows to make parts equal
+    States are sums of whole numbers, whose size does not grow with the rows: draws times features times classes. With
+    default row numbers labels are redrawn by place, so p-values of other partitions of the rows differ as those of
+    other seeds do, and each is exact; with `rows` they are the same. A sampler that repeats rows to make parts equal
     changes the p-value slightly; with `rows` the repetition is refused.
     """
 
