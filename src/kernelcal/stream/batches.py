@@ -39,7 +39,18 @@ from kernelcal.io.columns import (
 from kernelcal.sketch import Sketch
 from kernelcal.stream.formats import Columns
 
-__all__ = ["Batch", "Labels", "Place", "Roles", "SketchedRows", "batch_of", "label_columns", "roles_of", "sum_rows"]
+__all__ = [
+    "Batch",
+    "Labels",
+    "Place",
+    "Roles",
+    "SketchedRows",
+    "batch_of",
+    "label_columns",
+    "placed_batches",
+    "roles_of",
+    "sum_rows",
+]
 
 
 _MOST = 10_000
@@ -325,19 +336,24 @@ class SketchedRows:
         return self
 
 
+def placed_batches(batches: Iterable[Columns], place: Place) -> Iterator[tuple[Columns, Place]]:
+    """Batches of consecutive rows, each with the place of its first."""
+    for columns in batches:
+        yield columns, place
+        place = place.after(len(next(iter(columns.values()))))
+
+
 def sum_rows(
-    sums: SketchedRows, batches: Iterable[Columns], place: Place, roles: Roles, lens: Any = None
+    sums: SketchedRows, batches: Iterable[Columns], first: Place, roles: Roles, lens: Any = None
 ) -> Iterator[int]:
     """Add batches of consecutive rows, and yield how many rows were seen after each."""
-    for columns in batches:
-        rows = len(next(iter(columns.values())))
+    for columns, place in placed_batches(batches, first):
         batch = batch_of(columns, roles, place)
         sums.missing, sums.unwanted = sums.missing + batch.missing, sums.unwanted + batch.unwanted
         if batch.case is not None:
             with _named(place, batch.kept):
                 sums.sketch.updated(batch.case.through(lens), **_identities(place, batch.kept))
-        place = place.after(rows)
-        yield rows
+        yield len(next(iter(columns.values())))
 
 
 def _identities(place: Place, kept: np.ndarray | None) -> dict[str, Any]:
