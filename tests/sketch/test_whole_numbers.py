@@ -11,6 +11,7 @@ from scipy.stats import binom, chisquare
 
 import kernelcal as kc
 from kernelcal.errors import InputError
+from kernelcal.inference import keyed_words
 from kernelcal.randomness import generator_of
 from kernelcal.sketch import Sketch, draws, exact, sums
 from kernelcal.sketch.draws import ClassLaws, DrawnLabels, RowWords
@@ -57,7 +58,7 @@ def test_fixed_sums_are_those_of_rounded_rows(values, cut):
 # ---- words and labels
 
 
-@pytest.mark.parametrize("first", [0, 7, 2**52 - 40, 2**63 + 5])
+@pytest.mark.parametrize("first", [0, 7, 2**52 - 40, 2**61 + 5])
 def test_a_row_owns_its_words(first):
     """By the generator of NumPy, counted to the row; in a run, in any order, and alone."""
     words = RowWords(4)
@@ -68,11 +69,24 @@ def test_a_row_owns_its_words(first):
         counter = np.array([start % 2**64, start >> 64, 0, 0], dtype=np.uint64)
         expected = np.random.Philox(key=key, counter=counter).random_raw(10)
         np.testing.assert_array_equal(run[row], expected)
-    rows = np.arange(30).astype(np.uint64) + np.uint64(first)
+    rows = np.arange(first, first + 30)
     order = np.random.default_rng(0).permutation(30)
     np.testing.assert_array_equal(words.of(rows[order], 10), run[order])
     np.testing.assert_array_equal(words.of(np.delete(rows, 11), 10), np.delete(run, 11, axis=0))
     assert not np.array_equal(words.of(range(first, first + 30), 10, stream=1), run)
+
+
+def test_a_key_owns_its_words():
+    words, rng = RowWords(3), np.random.default_rng(0)
+    ids = rng.integers(2**64, size=50, dtype=np.uint64)
+    whole, order = words.halves(ids, 31), rng.permutation(50)[:20]
+    np.testing.assert_array_equal(words.halves(ids[order], 31), whole[order])
+    np.testing.assert_array_equal(words.halves(ids, 10), whole[:, :10])
+    key = generator_of(3, "draws of a sketch").integers(2**64, size=2, dtype=np.uint64)
+    np.testing.assert_array_equal(whole, keyed_words(key, ids, 0, 31))
+    assert not np.array_equal(words.halves(np.arange(50), 31), words.halves(np.arange(50, dtype=np.uint64), 31))
+    assert not np.array_equal(words.halves(ids, 31, stream=1), whole)
+    np.testing.assert_array_equal(words.uniforms(ids, 3, 2)[:, order], words.uniforms(ids[order], 3, 2))
 
 
 @pytest.mark.parametrize("bits", [31, 3])

@@ -41,9 +41,11 @@ _LABELS = 16  # bytes of a row of a part and draw: which rows have a label, and 
 
 _MAKING = 1.5  # arrays of the size of a part at once while its features are made
 
+_INDICATORS = 2**20  # of some rows in all draws: they stay in the cache, and sums of single precision are short
+
 _SECONDS, FEATURE = 2e-8, 3e-11  # seconds of a feature of a row, and of one times a residual in a draw
 
-_SINGLE_FROM = 100_000  # rows times residual features; above, features are held in float32
+_SINGLE_FROM = 50_000  # rows times residual features; above, features are held in float32
 
 _ALL = slice(None)
 
@@ -244,10 +246,12 @@ def _add_by_label(sums: np.ndarray, labels: np.ndarray, phi: np.ndarray) -> None
 
 def _add_dense(sums: np.ndarray, labels: np.ndarray, phi: np.ndarray) -> None:
     rest = np.broadcast_to(phi.sum(axis=0, dtype=np.float64), sums.shape[1:]).copy()
-    for k in range(1, len(sums)):
-        part = (labels == k).astype(phi.dtype) @ phi
-        sums[k] += part
-        rest -= part
+    for rows in row_slices(len(phi), max(1, _INDICATORS // max(len(labels), 1))):
+        own, features = np.ascontiguousarray(labels[:, rows]), phi[rows]
+        for k in range(1, len(sums)):
+            part = (own == k).astype(phi.dtype) @ features
+            sums[k] += part
+            rest -= part
     sums[0] += rest
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.inference import WORDS, keyed_uniforms, keyed_words, philox_words
+from kernelcal.inference import WORDS, keyed_words, philox_words
 from kernelcal.predictions import ClassPredictions
 from kernelcal.randomness import generator_of
 
@@ -23,7 +23,7 @@ _LONG = 8  # rows of a run on average, from which on runs are drawn one after th
 class RowWords:
     """Words of 64 random bits: those of a row are counted from its number, in one Philox stream of the seed.
 
-    Rows that are known by keys, identities of type uint64, have words of 32 bits: `inference.keyed_words`.
+    Rows of type uint64 are identities of keys, whose words are those of `keyed_words`.
     """
 
     def __init__(self, rng: int) -> None:
@@ -34,6 +34,8 @@ class RowWords:
         counts = -(-number // WORDS)
         if isinstance(rows, range):
             return self._of_run(rows.start, len(rows), counts, stream)[:, :number]
+        if rows.dtype == np.uint64:
+            return keyed_words(self._key, rows, 0, 2 * number, stream).astype("<u4", copy=False).view("<u8")
         begins = np.flatnonzero(np.append(True, rows[1:] != rows[:-1] + 1))
         if len(begins) * _LONG > len(rows):
             return self._of_any(rows.astype(np.uint64), counts, stream)[:, :number]
@@ -62,16 +64,11 @@ class RowWords:
 
     def halves(self, rows: range | np.ndarray, number: int, stream: int = 0) -> np.ndarray:
         """So many numbers of 32 bits of every row, shape (n, number)."""
-        if isinstance(rows, np.ndarray) and rows.dtype == np.uint64:
-            return keyed_words(self._key, rows, 0, number, stream)
         words = np.ascontiguousarray(self.of(rows, -(-number // 2), stream))
         return words.astype("<u8", copy=False).view("<u4")[:, :number]
 
     def uniforms(self, rows: range | np.ndarray, draws: int, each: int) -> np.ndarray:
         """Uniform numbers in [0, 1), shape (draws, n), or (draws, n, each) where a draw takes several."""
-        if isinstance(rows, np.ndarray) and rows.dtype == np.uint64:
-            found = keyed_uniforms(self._key, rows, 0, draws, each)
-            return found if each == 1 else found.reshape(draws, len(rows), each)
         words = self.of(rows, draws * each) >> np.uint64(11)
         numbers = np.ascontiguousarray(words.reshape(len(rows), draws, each).swapaxes(0, 1)) * 2.0**-53
         return numbers[..., 0] if each == 1 else numbers

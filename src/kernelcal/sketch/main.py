@@ -206,6 +206,11 @@ class Sketch:
         """Sets of redrawn targets."""
         return self._settings.draws
 
+    @property
+    def seed(self) -> int:
+        """Seed of the draws."""
+        return int(self._settings.rng)
+
     def update(
         self,
         y: Any,
@@ -251,8 +256,8 @@ class Sketch:
         placed, case = placed_for_sums(case.predictions), case.in_numpy
         subject = Subject.of(case.predictions, self._settings)
         self._refuse_other(subject)
-        numbers: range | np.ndarray
         refuse_too_many(self.n + len(case))
+        numbers: range | np.ndarray
         if keys is None:
             numbers = checked_rows(len(case), first_row, rows, self._rows.next)
             seen = self._seen(RowSet.of(numbers))
