@@ -52,6 +52,13 @@ class StreamResult(SketchResult):
         What was planned.
     sketch : Sketch
         The sums themselves, to be saved, or added to those of other days.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.sketch import SketchResult
+    >>> issubclass(kc.stream.StreamResult, SketchResult)
+    True
     """
 
     read: str
