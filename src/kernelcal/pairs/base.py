@@ -6,8 +6,9 @@ import math
 import os
 import sys
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -22,7 +23,16 @@ from kernelcal.kernels import Kernel
 from kernelcal.predictions import Predictions
 from kernelcal.residuals import Residual
 
-__all__ = ["Engine", "KernelProducts", "QuadraticForms", "Sums", "one_thread", "thread_count", "threaded_map"]
+__all__ = [
+    "Engine",
+    "KernelProducts",
+    "QuadraticForms",
+    "Sums",
+    "one_thread",
+    "thread_count",
+    "threaded_map",
+    "threaded_stream",
+]
 
 
 _ALONE: ContextVar[bool] = ContextVar("_ALONE", default=False)
@@ -59,6 +69,35 @@ def threaded_map(function: Callable[[Item], Result], items: Iterable[Item], thre
         return list(pool.map(function, items))
 
 
+def threaded_stream(function: Callable[[Item], Result], items: Iterable[Item], threads: int | None) -> Iterator[Result]:
+    """Apply a function to items that are made one after the other, and yield the results in order.
+
+    A thread works on one item, which starts no threads, while this one makes the next: no more items are held than
+    there are threads, and one.
+    """
+    workers = thread_count(threads)
+    if workers == 1:
+        yield from map(function, items)
+        return
+
+    def alone(item: Item) -> Result:
+        with one_thread():
+            return function(item)
+
+    waiting: deque[Future[Result]] = deque()
+    with _one_blas_thread(), ThreadPoolExecutor(workers) as pool:
+        try:
+            for item in items:
+                waiting.append(pool.submit(alone, item))
+                if len(waiting) > workers:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:  # what was not begun is left where something failed
+            for future in waiting:
+                future.cancel()
+
+
 @contextmanager
 def _one_blas_thread() -> Iterator[None]:
     """Without threadpoolctl (extra `threads`) the BLAS keeps its own threads: right, but slower for many classes."""
@@ -92,6 +131,13 @@ class Sums:
         Sum over i != j, the two orders of a pair both counted.
     diagonal : array
         Sum over i = j.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelcal.pairs import Sums
+    >>> Sums(np.array([2.0]), np.array([1.0])).off_diagonal
+    array([2.])
     """
 
     off_diagonal: Array
@@ -99,7 +145,16 @@ class Sums:
 
 
 class KernelProducts(ABC):
-    """Sums with one kernel of fixed predictions in less time than a walk over all pairs takes."""
+    """Sums with one kernel of fixed predictions in less time than a walk over all pairs takes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kernelcal as kc
+    >>> forms = kc.SKCE(prediction_kernel=kc.Laplacian(0.5)).prepare(kc.Bernoulli([0.2, 0.7] * 50)).forms
+    >>> forms.products.apply(np.ones((100, 1)))[:2].round(2).ravel()
+    array([67.39, 67.39])
+    """
 
     @property
     @abstractmethod
@@ -128,6 +183,14 @@ class QuadraticForms(ABC):
         Memory of what is held beside the predictions, for any number of sets, roughly (measured).
     made_bytes : int
         Memory while that is made, some rows at a time, before sets are looked at.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kernelcal as kc
+    >>> forms = kc.SKCE().prepare(kc.Bernoulli([0.2, 0.7, 0.6, 0.4])).forms
+    >>> isinstance(forms, kc.pairs.QuadraticForms), forms.batch(np.array([[0, 1, 1, 0]])).diagonal.shape
+    (True, (1, 1))
     """
 
     label: str
@@ -184,7 +247,14 @@ class QuadraticForms(ABC):
 
 
 class Engine(ABC):
-    """A way to sum over pairs. Engines are small frozen dataclasses: their fields are their settings."""
+    """A way to sum over pairs. Engines are small frozen dataclasses: their fields are their settings.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> isinstance(kc.Nystrom(64), kc.pairs.Engine)
+    True
+    """
 
     @abstractmethod
     def prepare(self, kernels: Sequence[Kernel], predictions: Predictions, residual: Residual) -> QuadraticForms:

@@ -64,6 +64,16 @@ class SketchResult(Evaluation):
         Mean scores by name; None for a score that the family does not have.
     eces : tuple of BinnedEstimate
         Expected calibration errors with their bins.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> y, p = kc.datasets.m2(3).sample(60, rng=0)
+    >>> sketch = kc.Sketch(kc.Gaussian(0.5), engine=kc.RandomFourier(16), draws=19)
+    >>> _ = sketch.update(y, p)
+    >>> result = sketch.result()
+    >>> result.n, result.pvalue
+    (60, 0.05)
     """
 
     title: ClassVar[str] = "Calibration, from one pass"
