@@ -219,3 +219,18 @@ def test_the_page_says_of_numbers_what_the_tables_have(experiment):
         f"{100 * better['100']:.0f} % of the sets with 100 rows, on {100 * better['500']:.0f} % with 500",
         f"on {100 * better['2000']:.0f} % with 2,000",
     )
+
+
+def test_what_is_decided_by_the_price_where_nothing_is_wrong_is_in_the_table():
+    price = {(row["classes"], row["n"]): row for row in table("null")}
+    said = " ".join((ROOT / "docs" / "decisions.rst").read_text(encoding="utf-8").split())
+
+    def nats(classes, n, name="divergence, 1e-3 nats"):
+        return f"{float(price[classes, n][name]) / 1000:.4f}".lstrip("0")
+
+    errors = " and ".join(nats("2", n, "standard error") for n in ("100", "500"))
+    assert f"{nats('2', '100')} and {nats('2', '500')}, with standard errors of {errors}" in said
+    several = ", ".join(f"{nats('3', n)} and {nats('5', n)}" for n in ("100", "500"))
+    assert f"Of several classes .010 and .001: {several}." in said
+    told = [int(row["told to use the map %"]) for row in price.values() if row["classes"] != "2"]
+    assert f"now {min(told)} to {max(told)} %" in said
