@@ -234,3 +234,8 @@ def test_what_is_decided_by_the_price_where_nothing_is_wrong_is_in_the_table():
     assert f"Of several classes .010 and .001: {several}." in said
     told = [int(row["told to use the map %"]) for row in price.values() if row["classes"] != "2"]
     assert f"now {min(told)} to {max(told)} %" in said
+
+
+def test_the_page_says_how_often_the_forward_test_rejects_a_right_family():
+    shares = [float(r["forward test rejects %"]) for r in table("test") if r["setting"] == "one temperature is right"]
+    told_by_the_page(f"of a right family of maps it rejected {min(shares):.0f} to {max(shares):.0f} % of sets")
