@@ -221,6 +221,19 @@ def test_the_page_says_of_numbers_what_the_tables_have(experiment):
     )
 
 
+def test_what_is_decided_by_the_pool_is_in_the_table():
+    pool = table("pool")
+    said = " ".join((ROOT / "docs" / "decisions.rst").read_text(encoding="utf-8").split())
+    better = sorted(int(row["pool better on %"]) for row in pool)
+    known = span(pool, "known best better on %").replace(" %", "")
+    assert (better[-2] < 80 <= better[-1], pool[5]["pool better on %"]) == (True, str(better[-1]))  # fitted, 2,000
+    assert f"elsewhere {better[0]} to {better[-2]} % against the nearest" in said
+    assert f"reaches {known} % against the same packages, and of the differences" in said
+    assert f"{span(pool, 'clearly different on %')} are clear" in said
+    most = [max(float(row[list(row)[-1]]) for row in pool if row["n"] == n) for n in ("100", "500", "2000")]
+    assert "(100, 500, 2,000 rows): " + ", ".join(f"{value:.4f}".lstrip("0") for value in most) in said
+
+
 def test_what_is_decided_by_the_price_where_nothing_is_wrong_is_in_the_table():
     price = {(row["classes"], row["n"]): row for row in table("null")}
     said = " ".join((ROOT / "docs" / "decisions.rst").read_text(encoding="utf-8").split())
