@@ -310,7 +310,6 @@ class Sketch:
         """Return all that the rows seen have left, by name: sums, and the intervals of rows ``starts`` and ``stops``.
 
         Sums of several sketches of the same settings add up, array by array, and intervals stand one after the other;
-        Sums of several sketches of the same settings add up, array by array, and intervals stand one after the other;
         `with_arrays` makes a sketch of these. So sketches travel through libraries that reduce arrays. They are whole
         numbers of 64 bits. Where rows are known by keys, ``keys`` stands for the intervals.
         """
@@ -346,7 +345,7 @@ class Sketch:
             raise InputError("a sketch that has seen no predictions cannot take sums: make it with Sketch.like(some)")
         if len(seen[0]):
             check_arrays("these sums", sums, self._settings, other._subject)
-            rows = _kind(seen).of_parts(float(sums["n"]), *seen)
+            rows = _kind(seen).of_parts(int(sums["n"]), *seen)
             other._take(sums, rows, other._subject, ())
         return other
 

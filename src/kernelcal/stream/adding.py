@@ -15,7 +15,7 @@ from kernelcal.stream.batches import Place, Roles, batch_of
 from kernelcal.stream.formats import Columns
 from kernelcal.surroundings import InMemory, archive_bytes, checksum, read_archive
 
-__all__ = ["SketchedRows", "sum_rows"]
+__all__ = ["SketchedRows", "placed_batches", "sum_rows"]
 
 
 _PART = ("kernelcal part", 1)  # what the bytes of some rows are called, and their version
@@ -77,20 +77,25 @@ class SketchedRows:
         return cls(sketch, int(told["missing"]), int(told["unwanted"]), arrays["marks"])
 
 
+def placed_batches(batches: Iterable[Columns], place: Place) -> Iterator[tuple[Columns, Place]]:
+    """Batches of consecutive rows, each with the place of its first."""
+    for columns in batches:
+        yield columns, place
+        place = place.after(len(next(iter(columns.values()))))
+
+
 def sum_rows(
-    sums: SketchedRows, batches: Iterable[Columns], place: Place, roles: Roles, lens: Any = None
+    sums: SketchedRows, batches: Iterable[Columns], first: Place, roles: Roles, lens: Any = None
 ) -> Iterator[int]:
     """Add batches of consecutive rows, and yield how many rows were seen after each."""
-    for columns in batches:
-        rows = len(next(iter(columns.values())))
+    for columns, place in placed_batches(batches, first):
         batch = batch_of(columns, roles, place)
         sums.missing, sums.unwanted = sums.missing + batch.missing, sums.unwanted + batch.unwanted
         if batch.case is not None:
             with place.naming(batch.kept):
                 known = _keys(roles, columns, batch.kept) if roles.keys else _numbers_of(place, batch.kept)
                 sums.sketch.updated(batch.case.through(lens), **known)
-        place = place.after(rows)
-        yield rows
+        yield len(next(iter(columns.values())))
 
 
 def _keys(roles: Roles, columns: Columns, kept: np.ndarray | None) -> dict[str, Any]:
