@@ -313,7 +313,11 @@ class Sketch:
         `with_arrays` makes a sketch of these. So sketches travel through libraries that reduce arrays. They are whole
         numbers of 64 bits. Where rows are known by keys, ``keys`` stands for the intervals.
         """
-        return {**self._sums, **self._rows.arrays()}
+        return {**self._sums, **self.seen()}
+
+    def seen(self) -> Arrays:
+        """Return which rows were seen: intervals of their numbers, or the smallest identities of their keys."""
+        return self._rows.arrays()
 
     def with_arrays(self, arrays: Mapping[str, Any]) -> Self:
         """Return a sketch of the same settings and subject with sums as `arrays` gives them.
@@ -378,7 +382,7 @@ class Sketch:
         subject = None if self._subject is None else self._subject.plain()
         head = {"settings": self._settings.plain(), "subject": subject, "notes": list(self._notes)}
         rows = {"next": self._rows.next, "whole": self._rows.whole}
-        return {**head, **rows}, {**self._rows.arrays(), **self._sums}
+        return {**head, **rows}, {**self.seen(), **self._sums}
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Self:
