@@ -310,11 +310,14 @@ class Sketch:
         """Return all that the rows seen have left, by name: sums, and the intervals of rows ``starts`` and ``stops``.
 
         Sums of several sketches of the same settings add up, array by array, and intervals stand one after the other;
-        Sums of several sketches of the same settings add up, array by array, and intervals stand one after the other;
         `with_arrays` makes a sketch of these. So sketches travel through libraries that reduce arrays. They are whole
         numbers of 64 bits. Where rows are known by keys, ``keys`` stands for the intervals.
         """
-        return {**self._sums, **self._rows.arrays()}
+        return {**self._sums, **self.seen()}
+
+    def seen(self) -> Arrays:
+        """Return which rows were seen: intervals of their numbers, or the smallest identities of their keys."""
+        return self._rows.arrays()
 
     def with_arrays(self, arrays: Mapping[str, Any]) -> Self:
         """Return a sketch of the same settings and subject with sums as `arrays` gives them.
@@ -342,7 +345,7 @@ class Sketch:
             raise InputError("a sketch that has seen no predictions cannot take sums: make it with Sketch.like(some)")
         if len(seen[0]):
             check_arrays("these sums", sums, self._settings, other._subject)
-            rows = _kind(seen).of_parts(float(sums["n"]), *seen)
+            rows = _kind(seen).of_parts(int(sums["n"]), *seen)
             other._take(sums, rows, other._subject, ())
         return other
 
@@ -379,7 +382,7 @@ class Sketch:
         subject = None if self._subject is None else self._subject.plain()
         head = {"settings": self._settings.plain(), "subject": subject, "notes": list(self._notes)}
         rows = {"next": self._rows.next, "whole": self._rows.whole}
-        return {**head, **rows}, {**self._rows.arrays(), **self._sums}
+        return {**head, **rows}, {**self.seen(), **self._sums}
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Self:

@@ -18,13 +18,13 @@ from kernelcal.io import ReadOptions, explained, how_found
 from kernelcal.io.columns import count
 from kernelcal.kernels import Laplacian
 from kernelcal.lenses import Lens
-from kernelcal.pairs import RandomFourier
+from kernelcal.pairs import RandomFourier, thread_count, threaded_stream
 from kernelcal.predictions import is_in_chunks, is_in_parts
 from kernelcal.runs import Progress, Run
 from kernelcal.sketch import Sketch, SketchResult
-from kernelcal.stream.adding import SketchedRows, sum_rows
-from kernelcal.stream.batches import with_key
-from kernelcal.stream.formats import BATCH_BYTES
+from kernelcal.stream.adding import SketchedRows, placed_batches, sum_rows
+from kernelcal.stream.batches import Place, with_key
+from kernelcal.stream.formats import BATCH_BYTES, Columns
 from kernelcal.stream.on_dask import ChunkFrame, add_up_on, current_client, survey_frame, threads_of
 from kernelcal.stream.survey import Survey, pilot_of, seconds_and_bytes, survey_files
 
@@ -320,13 +320,20 @@ class Pass:
 
 
 def _add_up_here(survey: Survey, empty: Sketch, lens: Any, progress: Progress | None) -> SketchedRows:
-    """Read every part once; no more than a batch is held."""
+    """Read every part once; no more than a batch a thread is held, and one."""
     sums, done, total = SketchedRows(empty.empty()), 0, survey.rows
-    for part in survey.parts:
-        for rows in sum_rows(sums, part.batches(survey.roles), part.place, survey.roles, lens):
-            done += rows
-            if progress is not None:
-                progress(done, total)
+    batches = (placed for part in survey.parts for placed in placed_batches(part.batches(survey.roles), part.place))
+
+    def added_up(placed: tuple[Columns, Place]) -> tuple[SketchedRows, int]:
+        columns, place = placed
+        found = SketchedRows(empty.empty())
+        return found, sum(sum_rows(found, [columns], place, survey.roles, lens))
+
+    for found, rows in threaded_stream(added_up, batches, None):
+        sums.merge(found)
+        done += rows
+        if progress is not None:
+            progress(done, total)
     return sums
 
 
@@ -417,10 +424,11 @@ def explain_files(paths: Any, options: ReadOptions, command: Sequence[str]) -> s
 
 def _plan(survey: Survey, pilot: Case, empty: Sketch, why: str, client: Any) -> Plan:
     seconds, size = seconds_and_bytes(pilot, empty)
-    workers = 1 if client is None else threads_of(client)
+    workers = thread_count(None) if client is None else threads_of(client)
     where = "" if client is None else f", Dask on {count(workers, 'thread')}"
     engine = f"{empty.engine.describe(pilot.predictions)}{where}"
-    step = Step("one pass", engine, _BYTES + 3 * BATCH_BYTES + 3 * size, seconds * survey.rows / workers)
+    here = thread_count(None) + 1  # batches at work or read, and the sums of each beside those of all
+    step = Step("one pass", engine, _BYTES + here * (BATCH_BYTES + size) + 2 * size, seconds * survey.rows / workers)
     predictions = pilot.predictions
     return Plan(survey.rows, predictions.columns, type(predictions).__name__, empty.draws, (step,), why)
 
