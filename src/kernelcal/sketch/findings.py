@@ -126,7 +126,8 @@ def findings(sums: Arrays, settings: Settings, subject: Subject, run: Run, notes
     if not np.isfinite(pairs).all():
         raise InputError("the SKCE is not a number: look for predictions and targets of extreme size")
     estimate = _estimate(float(pairs[0]) / (n * (n - 1.0)), n, settings, subject)
-    test = replace(_exact(pairs, estimate, run.alpha), seed=int(settings.rng))
+    ruled_out = int(sums["impossible"]), "label" if subject.of_classes else "target"
+    test = replace(_exact(pairs, estimate, run.alpha, *ruled_out), seed=int(settings.rng))
     if test.rejected:
         test = replace(test, directions=directions_of(sums, subject, run.alpha))
     known = _known(sums["covariance"], float(pairs[0]), estimate, run.alpha) if subject.second_moments else None
@@ -153,11 +154,18 @@ def _estimate(value: float, n: int, settings: Settings, subject: Subject) -> Est
     return Estimate(np.float64(value), "SKCE", "unbiased", n, engine, options)
 
 
-def _exact(pairs: np.ndarray, estimate: Estimate, alpha: float) -> TestResult:
-    """Rank the observed value among the drawn ones."""
+def _exact(pairs: np.ndarray, estimate: Estimate, alpha: float, impossible: int, what: str) -> TestResult:
+    """Rank the observed value among the drawn ones; outcomes that were ruled out are more than any draw has."""
     drawn = DrawnValues.of(pairs[:, None])
     outcome = drawn.outcome((estimate.name,))
-    return _test(estimate, outcome.pvalue, outcome.members[0].deviation, Exact.label, alpha, draws=drawn.draws)
+    test = _test(estimate, outcome.pvalue, outcome.members[0].deviation, Exact.label, alpha, draws=drawn.draws)
+    if not impossible:
+        return test
+    proof = Member(f"impossible {what}", float(impossible), 1 / (drawn.draws + 1), float("nan"))
+    error = math.sqrt(proof.pvalue * (1 - proof.pvalue) / (drawn.draws + 1))
+    fired = proof.name if proof.pvalue <= alpha else ""
+    members = (*test.members, proof)
+    return replace(test, pvalue=proof.pvalue, monte_carlo_error=error, members=members, fired=fired)
 
 
 def _known(covariance: np.ndarray, value: float, estimate: Estimate, alpha: float) -> TestResult | None:

@@ -67,9 +67,13 @@ class Sketch:
     -----
     The p-value is that of ``calibration_test(..., statistic=SKCE(prediction_kernel=..., engine=RandomFourier(...)),
     draws=B, early_stopping=False)`` with the same seeds, to rounding (that test holds features of many rows in single
-    precision). Assumes that rows are independent given the predictions: how strongly they depend would be learned from
-    all of them before targets are redrawn (`calibration_test` takes ``clusters=`` and ``horizon=``). There are no case
-    weights.
+    precision). Only where outcomes had been ruled out it is the smallest one, 1 / (B + 1): no draw has any. Assumes
+    that rows are independent given the predictions: how strongly they depend would be learned from all of them before
+    targets are redrawn (`calibration_test` takes ``clusters=`` and ``horizon=``). There are no case weights.
+
+    Where the verdict rejects it tells directions, as `evaluate` does: from sums over rows, of which each is compared
+    with 0 by the larger one of its standard errors, that of calibrated outcomes and that of the observed rows, all of
+    them together at the level ``alpha`` by the normal law.
 
     Time a row: O(m D B) for m classes, and O((m D)^2) for the second moments. Memory: O(m D B + (m D)^2), and some 100
     MB for the part of a batch at work, whatever the number of rows.

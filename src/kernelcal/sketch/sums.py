@@ -219,7 +219,7 @@ def _shapes(arrays: Arrays, settings: Settings, subject: Subject) -> dict[str, t
     r = arrays["totals"].size // (draws * d)
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("n", "impossible", *scores_of(subject)), ())
     shapes |= {f"bins {k}": (3, settings.bins) for k in range(len(subject.binned))}
-    shapes |= direction_shapes(subject)
+    shapes |= direction_shapes(subject, arrays)
     shapes |= {"totals": (r, draws, d), "diagonal": (draws,)}
     if subject.second_moments:
         shapes |= {"moment": (r * d, r * d), "covariance": (r * d, r * d), "lengthened": (r * d,), "squares": ()}
