@@ -607,6 +607,20 @@ def test_shards_merge_and_nothing_counts_twice():
     assert high <= first.rows
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_an_alarm_of_one_shard_is_none_of_both_beside(first):
+    """Whichever is joined into the other: the mean is looked at when they are joined, and from then on."""
+    rng = np.random.default_rng(5)
+    shards = [Monitor().update(*binary(rng, 150, 0.3)), Monitor().update(*binary(rng, 150))]
+    assert shards[0].alarm is not None
+    shards[0]._lanes[0].wealth.ever -= shards[0].log_evalue - np.log(30)  # won, and lost again since
+    both = shards[first].merge(shards[1 - first], "beside")
+    assert 10 < both.evalue < 20
+    assert both.alarm is None
+    after = both.update(*binary(rng, 150, 0.3))
+    assert after.alarm.row > 300
+
+
 def test_shards_that_broke_ties_by_one_seed_are_not_multiplied():
     """A number that fills jumps of both rows makes their bets dependent."""
     rng = np.random.default_rng(0)

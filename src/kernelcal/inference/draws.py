@@ -29,6 +29,8 @@ _UNIFORM_BYTES = 2**25
 
 _MANY = 20_000  # rows; below, threads cost more than they save
 
+_IN_CACHE = 2**10  # rows from which counts are made draw by draw: arrays of all draws leave the cache
+
 _PART = 2**15  # rows whose numbers stay in the cache
 
 Rows = range | np.ndarray | None
@@ -165,6 +167,11 @@ def _moved(stream: np.random.Generator, state: Any, b: int, first: int) -> np.ra
 def multinomial_counts(uniforms: np.ndarray) -> np.ndarray:
     """How often each row is drawn, for uniform numbers of shape (B, n): shape (n, B)."""
     draws, n = uniforms.shape
+    if n >= _IN_CACHE:
+        counts = np.empty((draws, n))
+        for own, numbers in zip(counts, uniforms, strict=True):
+            own[:] = np.bincount((numbers * n).astype(np.intp), minlength=n)
+        return counts.T
     rows = (uniforms * n).astype(np.intp)
     rows += n * np.arange(draws)[:, None]
     return np.bincount(rows.ravel(), minlength=n * draws).reshape(draws, n).T.astype(np.float64)

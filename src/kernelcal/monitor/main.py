@@ -13,19 +13,18 @@ from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.monitor.cells import CellBets, Kind, bets_of, kind_of, mark_of
 from kernelcal.monitor.directions import direction_of
-from kernelcal.monitor.lanes import Lane, arrays_below
+from kernelcal.monitor.files import read_monitor, write_monitor
+from kernelcal.monitor.lanes import Lane
 from kernelcal.monitor.wealth import Alarm
 from kernelcal.plots import history_plot
 from kernelcal.predictions import Predictions
 from kernelcal.randomness import generator_of
 from kernelcal.runs import Run
-from kernelcal.surroundings import checksum, read_archive, write_archive
 from kernelcal.tables import Shown, Table
 
 __all__ = ["Monitor"]
 
 
-_FILE = ("kernelcal monitor", 1)
 _MOST_LOOKS = 1024
 
 
@@ -383,6 +382,8 @@ class Monitor(Shown):
             self.history, self.seed, self._lens = list(other.history), other.seed, other._lens
         else:
             self._lanes = self._joined(other, how)
+            if how == "beside":  # what either said alone was said at an alpha of its own
+                self.alarm = self.drift_alarm = None
         self._kind, self.rows, self._batches = other._kind, self.rows + other.rows, self._batches | other._batches
         self._drew |= other._drew
         for name, value, bound in (
@@ -409,42 +410,14 @@ class Monitor(Shown):
             lanes[at] = lanes[at].joined(new, how)
         return lanes
 
-    def save(self, path: Any) -> None:
-        """Write the monitor to an npz file, whole or not at all, with version and checksum; no pickles."""
-        alarms = [None if one is None else [one.row, one.log_value, one.key] for one in (self.alarm, self.drift_alarm)]
-        kind = None if self._kind is None else asdict(self._kind)
-        options = {"alpha": self.alpha, "run_length": self.run_length, "horizon": self.horizon, "rng": self.seed}
-        head = {"options": options, "kind": kind, "lens": self._lens, "rows": self.rows, "alarms": alarms}
-        sets = {"batches": dict(sorted(self._batches.items())), "drew": sorted(self._drew)}
-        looks = {"history": [[k, n, _plain(a), _plain(b)] for k, n, a, b in self.history]}
-        arrays = {f"{k}/{name}": x for k, lane in enumerate(self._lanes) for name, x in lane.arrays().items()}
-        write_archive(path, _FILE, {**head, **sets, **looks}, arrays)
+    def save(self, path: Any, *, backup: bool = False) -> None:
+        """Write the monitor to an npz file, whole or not at all, with version and checksum; no pickles.
+
+        With `backup` the file that is replaced stays beside it, as ``PATH.before``.
+        """
+        write_monitor(self, path, backup=backup)
 
     @classmethod
     def load(cls, path: Any) -> Self:
         """Read a monitor that was saved; damaged, altered and foreign files are refused."""
-        head, arrays = read_archive(path, _FILE, "a monitor")
-        if head.get("checksum") != checksum(head, arrays):
-            raise InputError(f"{path} was altered after it was written, or is damaged: its checksum is another one")
-        try:
-            made = cls(**head["options"])
-            made.rows, made._batches, made._drew = int(head["rows"]), dict(head["batches"]), set(head["drew"])
-            made.alarm, made.drift_alarm = (None if one is None else Alarm(*one) for one in head["alarms"])
-            made.history = [(k, n, _number(a), _number(b)) for k, n, a, b in head["history"]]
-            made._lens = str(head["lens"])
-            if head["kind"] is not None:
-                own = {**head["kind"], "levels": tuple(head["kind"]["levels"])}
-                own["names"] = None if own["names"] is None else tuple(own["names"])
-                made._kind = Kind(**own)
-                made._lanes = [Lane.of_arrays(made._kind, arrays_below(f"{k}/", arrays)) for k in range(made.horizon)]
-        except (KeyError, TypeError, ValueError, IndexError) as error:
-            raise InputError(f"{path} is not a whole monitor: {type(error).__name__}, {error}") from None
-        return made
-
-
-def _plain(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
-def _number(value: float | None) -> float:
-    return -math.inf if value is None else float(value)
+        return read_monitor(cls, path)

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import zipfile
-import zlib
 from typing import TYPE_CHECKING, Any
 
 from kernelcal.errors import InputError
@@ -19,22 +18,21 @@ if TYPE_CHECKING:  # this room is entered before anything that takes time
 __all__ = ["checksum", "read_archive", "what_we_wrote", "write_archive", "wrong_format"]
 
 
-_DAMAGED = (
-    *(ValueError, KeyError, TypeError, AttributeError, EOFError, NotImplementedError),
-    *(zipfile.BadZipFile, zlib.error, RecursionError, MemoryError),  # nested without end, a shape of 10^12 numbers
-)
+_DAMAGED = Exception  # of bytes with errors zipfile, zlib, lzma, NumPy, tokenize and json raise a dozen kinds
 
 
-def write_archive(path: Any, kind: tuple[str, int], settings: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+def write_archive(
+    path: Any, kind: tuple[str, int], settings: dict[str, Any], arrays: dict[str, np.ndarray], *, backup: bool = False
+) -> None:
     """Write the whole file beside its place, then move it there: a reader finds the old file or the new one.
 
-    `kind` is the name of the format and its version.
+    `kind` is the name of the format and its version; `backup` keeps the old file, as `backup_of` names it.
     """
     import numpy as np  # as below: not before interrupts are caught
 
     settings = {**settings, "checksum": checksum(settings, arrays)}
     head = json.dumps({"format": kind[0], "version": kind[1], **settings})
-    with written_whole(refuse_place(path)) as unfinished, open(unfinished, "wb") as file:
+    with written_whole(refuse_place(path), backup=backup) as unfinished, open(unfinished, "wb") as file:
         np.savez(file, settings=np.array(head), **{f"/{name}": x for name, x in arrays.items()})  # type: ignore[arg-type]
 
 
@@ -108,7 +106,7 @@ def what_we_wrote(path: Any, but: str = "") -> str:
             packed = zipfile.is_zipfile(stream)
             stream.seek(0)
             head = _settings(stream) if packed else stream.read(200).decode("utf-8", "replace")
-    except (OSError, *_DAMAGED):
+    except _DAMAGED:
         return ""
     found = _HEAD.match(head)
     if found is None:
