@@ -44,6 +44,7 @@ from kernelcal.inference.laws import (
     known_null,
     one_member,
 )
+from kernelcal.inference.philox import keyed_words
 from kernelcal.inference.redrawn import CoupledRows, Redrawn, RedrawnValues, Sliced, band_draws
 from kernelcal.inference.reliability_curves import class_reliability, class_reliability_of, reliability, reliability_of
 from kernelcal.inference.reliability_result import ClassReliability, Reliability
@@ -117,6 +118,7 @@ __all__ = [
     "equivalence_test",
     "exact_null",
     "in_words",
+    "keyed_words",
     "known_null",
     "one_member",
     "pit_test",

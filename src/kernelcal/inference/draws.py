@@ -8,6 +8,7 @@ import numpy as np
 
 from kernelcal.arrays import row_slices
 from kernelcal.dependence import Coupling
+from kernelcal.inference.philox import keyed_uniforms
 from kernelcal.pairs import threaded_map
 from kernelcal.predictions import Bernoulli
 from kernelcal.randomness import generator_of
@@ -103,8 +104,9 @@ class Draws:
     def targets(self, predictions: Drawable, start: int, stop: int, rows: Rows = None) -> np.ndarray:
         """Targets of draws start to stop - 1, shape (stop - start, n, ...), made some draws at a time.
 
-        `rows` says which rows of a larger whole these are: consecutive ones, or any whole numbers from 0. A row gets
-        the same target in every draw, whatever batch it comes with. Default: the rows 0 to n - 1.
+        `rows` says which rows of a larger whole these are: consecutive ones, or any whole numbers from 0, or, of type
+        uint64, identities of rows that are known by a key (their numbers have 32 bits). A row gets the same target in
+        every draw, whatever batch it comes with. Default: the rows 0 to n - 1.
         """
         consecutive = rows is None or isinstance(rows, range)
         if self.coupling is not None:
@@ -113,7 +115,9 @@ class Draws:
             return self._labels(predictions, start, stop, rows.start if isinstance(rows, range) else 0)
         shape = (len(predictions),) if predictions.uniforms == 1 else (len(predictions), predictions.uniforms)
         size = int(np.prod(shape))
-        step = max(1, _UNIFORM_BYTES // (8 * size))
+        step = (
+            max(1, _UNIFORM_BYTES // (8 * size) // WORDS) * WORDS
+        )  # numbers of a key are made so many draws at a time
         parts = [
             predictions.draw(self._of_rows(first, min(first + step, stop), rows, size).reshape(-1, *shape))
             for first in range(start, stop, step)
@@ -151,6 +155,8 @@ class Draws:
         each = size // len(rows)
         if isinstance(rows, range):
             return self.uniforms(start, stop, size, rows.start * each)
+        if rows.dtype == np.uint64:
+            return keyed_uniforms(self._key, rows, start, stop, each)
         return self.uniforms_at(start, stop, (rows[:, None] * each + np.arange(each)).ravel())
 
 
