@@ -152,7 +152,7 @@ def test_an_empty_first_file_is_no_harm(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "option", [{"weights": "p_cat"}, {"where": ["label=cat"]}, {"row_id": "label"}, {"groups": "label"}]
+    "option", [{"weights": "p_cat"}, {"where": ["label=cat"]}, {"row_id": "label"}, {"given": "label"}]
 )
 def test_what_a_sketch_does_not_take(tmp_path, frame, option):
     data = cut(frame, tmp_path / "d", [])

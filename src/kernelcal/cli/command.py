@@ -135,6 +135,8 @@ def _run(paths: list[Path], options: argparse.Namespace, *, first: bool) -> tupl
         return {"read": why}, []
     if why is not None:
         return _in_parts(paths, why, name, options, first=first)
+    if getattr(options, "pool_groups", None) is not None:
+        raise InputError("--pool-groups is for rows that are read in parts: say --one-pass, or leave it out")
     read_all = read_together if is_one_table(paths, options) else read
     data = read_all(paths, _reading(options))
     if options.explain_reading:

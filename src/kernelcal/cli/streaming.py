@@ -19,14 +19,14 @@ from kernelcal.errors import InputError
 from kernelcal.io import Data, ReadOptions
 from kernelcal.lenses import Lens
 from kernelcal.runs import Run
-from kernelcal.sketch import Sketch, SketchResult
+from kernelcal.sketch import GroupedSketch, Sketch, SketchResult, checked_pool, load_sketch
 from kernelcal.stream import (
     cluster,
     find_files,
     in_pieces,
     is_many,
+    keep_within,
     prepared,
-    refuse_too_little,
     sketch_options,
     survey_files,
     too_much,
@@ -64,6 +64,13 @@ def add_streaming(group: argparse._ArgumentGroup) -> None:
         help="what the work may take beside the libraries, such as 2GB: what is planned to take more is read in parts, "
         "in one pass of some 250 MB, or refused before the work (default: no limit, and parquet and csv files above "
         "256 MiB in parts)",
+    )
+    group.add_argument(
+        "--pool-groups",
+        type=_row,
+        metavar="N",
+        help="in one pass: of a column of --groups keep the N values that are most frequent in the rows looked at "
+        "first, and pool all others as one group (default: every value is a group, more than 50 are refused)",
     )
     group.add_argument("--one-pass", action="store_true", help="read in parts, in one pass, whatever the size")
     group.add_argument("--together", action="store_true", help="all files are parts of one table")
@@ -123,6 +130,7 @@ def check_streaming(groups: Sequence[Sequence[Path]], options: argparse.Namespac
         )
     if save is not None:
         refuse_place(save, suffixes=(".npz",), what="--save keeps sums in an npz file")
+    checked_pool(getattr(options, "pool_groups", None))
     if dask and ":" not in dask:
         raise InputError(
             f"--dask {dask}: the address of a scheduler is expected, such as tcp://10.0.0.1:8786; say it after the "
@@ -190,8 +198,9 @@ def run_in_parts(
             dask=client is not None,
             client=client,
             like=like,
+            pool_groups=checked_pool(options.pool_groups),
         )
-        refuse_too_little(begun.plan, options.memory)
+        keep_within(begun, options.memory)
         if not options.json:
             said = begun.plan.summary() if options.plan else begun.plan.sentence()
             say(f"{'' if first else chr(10)}{begun.read}\n{said}")
@@ -210,7 +219,8 @@ def _like(options: argparse.Namespace) -> Sketch | None:
     """Sketch whose settings are taken; what was asked for must not be others."""
     if options.like is None:
         return None
-    like = Sketch.load(options.like)
+    like = load_sketch(options.like)
+    _refuse_other_groups(options, like)
     if options.draws not in (None, like.draws):
         raise InputError(f"--draws {options.draws}: the sums of --like {options.like} have {like.draws}: leave it out")
     frequencies = like.engine.frequencies
@@ -218,6 +228,21 @@ def _like(options: argparse.Namespace) -> Sketch | None:
         raise InputError(f"--features {options.features}: the sums of {options.like} have {frequencies}: leave it out")
     refuse_few_draws(options, like.draws)
     return like
+
+
+def _refuse_other_groups(options: argparse.Namespace, like: Sketch) -> None:
+    """Refuse other groups than those of the sums that these are to be added to."""
+    own = [column.name for column in like.columns] if isinstance(like, GroupedSketch) else []
+    asked = [name.strip() for name in (options.groups or "").split(",") if name.strip()]
+    if asked != own:
+        cure = f"say --groups {','.join(own)}" if own else "leave --groups out"
+        raise InputError(f"--like {options.like} holds {_named(own)}, and {_named(asked)} were asked for: {cure}")
+    if options.pool_groups is not None:
+        raise InputError(f"--pool-groups {options.pool_groups}: the groups are those of {options.like}: leave it out")
+
+
+def _named(columns: Sequence[str]) -> str:
+    return f"groups of {', '.join(columns)}" if columns else "no groups"
 
 
 def _first_row(options: argparse.Namespace, like: Sketch | None) -> int:
@@ -232,11 +257,12 @@ def run_merge(options: argparse.Namespace) -> int:
     if options.output is not None:
         refuse_place(options.output, suffixes=_SUMS, what="merge keeps sums in an npz file")
     paths = spread_out(options.files, _SUMS)
-    total = Sketch.load(paths[0])
+    total = load_sketch(paths[0])
     refuse_few_draws(options, total.draws)
     for path in paths[1:]:
-        other = Sketch.load(path)
+        other = load_sketch(path)
         try:
+            _refuse_without_groups(total, other, paths[0])
             total.merge(other)
         except InputError as error:
             raise InputError(f"{path}: {error}. {_MERGED}") from None
@@ -254,6 +280,12 @@ def run_merge(options: argparse.Namespace) -> int:
     if options.json:
         say(json.dumps(found, indent=2, allow_nan=False))
     return status
+
+
+def _refuse_without_groups(total: Sketch, other: Sketch, first: Path) -> None:
+    """Refuse to add sums of groups to sums without, which would lose them."""
+    if isinstance(other, GroupedSketch) and not isinstance(total, GroupedSketch):
+        raise InputError(f"these sums hold groups, and those of {first} hold none: save all with the same --groups")
 
 
 def _refuse_engine(options: argparse.Namespace) -> None:

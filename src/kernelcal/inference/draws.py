@@ -32,6 +32,8 @@ _MANY = 20_000  # rows; below, threads cost more than they save
 
 _IN_CACHE = 2**10  # rows from which counts are made draw by draw: arrays of all draws leave the cache
 
+_DENSE = 30  # rows for one that is drawn, up to which to draw all is faster
+
 _PART = 2**15  # rows whose numbers stay in the cache
 
 Rows = range | np.ndarray | None
@@ -157,7 +159,19 @@ class Draws:
             return self.uniforms(start, stop, size, rows.start * each)
         if rows.dtype == np.uint64:
             return keyed_uniforms(self._key, rows, start, stop, each)
+        if int(rows[-1]) - int(rows[0]) < _DENSE * len(rows) and bool(np.all(rows[1:] > rows[:-1])):
+            return self._of_some(start, stop, rows, each)
         return self.uniforms_at(start, stop, (rows[:, None] * each + np.arange(each)).ravel())
+
+    def _of_some(self, start: int, stop: int, rows: np.ndarray, each: int) -> np.ndarray:
+        """The same of ascending rows that lie close, such as those of a group: all between are drawn, and passed by."""
+        first = int(rows[0]) * each
+        places = ((rows[:, None] * each + np.arange(each)) - first).ravel()
+        numbers, between = np.empty((stop - start, len(places))), np.empty(int(places[-1]) + 1)
+        for row in range(stop - start):
+            self._stream(start + row, first).random(out=between)
+            np.take(between, places, out=numbers[row])
+        return numbers
 
 
 def _moved(stream: np.random.Generator, state: Any, b: int, first: int) -> np.random.Generator:

@@ -247,9 +247,12 @@ class Sketch:
         else:
             numbers = checked_keys(len(case), first_row, rows, keys)
             seen = self._seen(KeySet.of(numbers), numbers)
-        sums = added(self._sums, sums_of(case, placed, numbers, self._settings, subject))
+        sums = added(self._sums, self._sums_of(case, placed, numbers, subject))
         self._take(sums, seen, subject, case.predictions.notes)
         return self
+
+    def _sums_of(self, case: Case, placed: Any, numbers: range | np.ndarray, subject: Subject) -> Arrays:
+        return sums_of(case, placed, numbers, self._settings, subject)
 
     def merge(self, other: Sketch) -> Self:
         """Add the rows of another sketch of the same settings.

@@ -21,7 +21,7 @@ from kernelcal.lenses import Lens
 from kernelcal.pairs import RandomFourier
 from kernelcal.predictions import is_in_chunks, is_in_parts
 from kernelcal.runs import Progress, Run
-from kernelcal.sketch import Sketch, SketchResult
+from kernelcal.sketch import GroupedSketch, Sketch, SketchResult, empty_like
 from kernelcal.stream.batches import SketchedRows, sum_rows
 from kernelcal.stream.formats import BATCH_BYTES
 from kernelcal.stream.on_dask import ChunkFrame, add_up_on, current_client, survey_frame, threads_of
@@ -79,6 +79,7 @@ class StreamResult(SketchResult):
 
 
 _OF_SKETCH = ("prediction_kernel", "target_kernel", "bins", "second_moments")
+_HELD = 3  # times the size of a sketch: what is added to what, and the sum
 _LIBRARIES = 1e8  # bytes of Python and the libraries
 _BYTES = _LIBRARIES + 2e8  # and of what is at work for a batch
 LEAST = _BYTES - _LIBRARIES + 3 * BATCH_BYTES  # bytes of any pass, beside the libraries
@@ -98,6 +99,7 @@ def evaluate_files(
     client: Any = None,
     progress: Callable[[int, int], None] | None = None,
     memory: int | None = None,
+    pool_groups: int | None = None,
     **columns: Any,
 ) -> StreamResult:
     """Is the model calibrated that made the predictions in these files? In one pass, in a memory that does not grow.
@@ -125,9 +127,12 @@ def evaluate_files(
         Called with the rows done and the rows of all.
     memory : int, optional
         Bytes that the pass may take beside what Python and the libraries do, or it is refused before the work.
+    pool_groups : int, optional
+        Of the columns of ``groups`` keep so many values, those that are most frequent in the rows that are looked at
+        first, and pool all others as one group. Default: every value is a group, and more than 50 are refused.
     **columns
-        What the files hold, as on the command line: ``target``, ``predictions``, ``kind``, ``classes``, ``mean``,
-        ``std``, ``quantiles``, ``drop_missing``, ... Names are text ``"a,b"``, a glob ``"p*"``, or a list.
+        What the files hold, as on the command line: ``target``, ``predictions``, ``groups``, ``kind``, ``classes``,
+        ``mean``, ``std``, ``quantiles``, ``drop_missing``, ... Names are text ``"a,b"``, a glob ``"p*"``, or a list.
 
     Returns
     -------
@@ -175,8 +180,9 @@ def evaluate_files(
         options=options,
         dask=client is not None,
         client=client,
+        pool_groups=pool_groups,
     )
-    refuse_too_little(begun.plan, memory)
+    keep_within(begun, memory)
     return begun.result(run.progress)
 
 
@@ -192,6 +198,7 @@ def evaluate_frame(
     sketch: Mapping[str, Any] | None = None,
     client: Any = None,
     progress: Callable[[int, int], None] | None = None,
+    pool_groups: int | None = None,
     **columns: Any,
 ) -> StreamResult:
     """Is the model calibrated whose predictions and targets are columns of a Dask data frame?
@@ -201,7 +208,7 @@ def evaluate_frame(
     frame : dask.dataframe.DataFrame
         Or another frame with ``npartitions`` and ``to_delayed`` whose partitions are pandas frames; or two Dask arrays
         ``(y, probabilities)``. Rows are numbered in the order of the partitions.
-    lens, confidence_level, alpha, draws, rng, engine, sketch, progress
+    lens, confidence_level, alpha, draws, rng, engine, sketch, progress, pool_groups
         As for `evaluate_files`; without a cluster there is no progress.
     client : distributed.Client, optional
         Default: the client that the program has, else the threads of Dask.
@@ -258,6 +265,7 @@ def evaluate_frame(
         options=options,
         dask=True,
         client=client,
+        pool_groups=pool_groups,
     )
     return begun.result(run.progress)
 
@@ -324,18 +332,28 @@ def prepared(
     dask: bool = False,
     client: Any = None,
     like: Sketch | None = None,
+    pool_groups: int | None = None,
 ) -> Pass:
     """Look at some rows and decide what will be done; `make_lens` is given the predictions of some rows.
 
-    With a sketch `like` this its settings are taken, so that the sums can be added to its own.
+    With a sketch `like` this its settings and groups are taken, so that the sums can be added to its own.
     """
     pilot, description = pilot_of(survey)
     lens = make_lens(pilot.predictions)
     pilot = pilot.through(lens)
-    empty = Sketch.like(pilot.predictions, **options) if like is None else like.empty()
+    empty = empty_like(pilot, options, pool_groups) if like is None else like.empty()
+    if isinstance(empty, GroupedSketch):
+        empty.look_at(pilot)
     plan = _plan(survey, pilot, empty, why, client if dask else None)
     seen = suspicions(pilot.predictions, pilot.targets)
     return Pass(survey, empty, lens, _read(survey, description), plan, run, dask, client, seen)
+
+
+def keep_within(begun: Pass, memory: int | None) -> None:
+    """Refuse a limit of memory that the pass does not keep, and groups beyond those that it leaves room for."""
+    refuse_too_little(begun.plan, memory)
+    if memory is not None and isinstance(begun.empty, GroupedSketch):
+        begun.empty.within_bytes((memory - begun.plan.bytes + _LIBRARIES) / _HELD)
 
 
 def refuse_too_little(planned: Plan, memory: int | None) -> None:
@@ -345,7 +363,7 @@ def refuse_too_little(planned: Plan, memory: int | None) -> None:
         raise InputError(
             f"one pass over {planned.n:,} rows takes about {size_in_words(taken)} beside the libraries, more than "
             f"--memory {size_in_words(memory)}: the least that works is {least_in_words(taken)}; fewer --draws or "
-            f"--features take less, down to {size_in_words(LEAST)}"
+            f"--features (of groups, --pool-groups) take less, down to {size_in_words(LEAST)}"
         )
 
 
@@ -403,8 +421,9 @@ def _plan(survey: Survey, pilot: Case, empty: Sketch, why: str, client: Any) -> 
     seconds, size = seconds_and_bytes(pilot, empty)
     workers = 1 if client is None else threads_of(client)
     where = "" if client is None else f", Dask on {count(workers, 'thread')}"
-    engine = f"{empty.engine.describe(pilot.predictions)}{where}"
-    step = Step("one pass", engine, _BYTES + 3 * BATCH_BYTES + 3 * size, seconds * survey.rows / workers)
+    groups = f", {empty.held_in_words}" if isinstance(empty, GroupedSketch) else ""
+    engine = f"{empty.engine.describe(pilot.predictions)}{groups}{where}"
+    step = Step("one pass", engine, _BYTES + 3 * BATCH_BYTES + _HELD * size, seconds * survey.rows / workers)
     predictions = pilot.predictions
     return Plan(survey.rows, predictions.columns, type(predictions).__name__, empty.draws, (step,), why)
 

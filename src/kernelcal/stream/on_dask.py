@@ -44,7 +44,7 @@ class FramePart:
                 "its partitions gives others each time, such as random numbers without a seed or files that change: "
                 "frame = frame.persist() keeps them"
             )
-        columns = [*dict.fromkeys([*roles.numbers, *roles.texts])]
+        columns = [*dict.fromkeys([*roles.numbers, *roles.others])]
         step = rows_of_batch(len(columns))
         for start in range(0, _rows(self.partition), step):
             yield _arrays(self.partition, columns, slice(start, start + step), self.place.name)
@@ -81,7 +81,7 @@ def _refuse_numbers(names: Sequence[Any]) -> None:
 
 
 def _needed(frame: Any, roles: Roles) -> Any:
-    return frame[[*dict.fromkeys([*roles.numbers, *roles.texts])]].to_delayed()
+    return frame[[*dict.fromkeys([*roles.numbers, *roles.others])]].to_delayed()
 
 
 def _first_head(partitions: Sequence[Any], compute: Any) -> Columns:
