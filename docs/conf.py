@@ -35,16 +35,26 @@ plot_apply_rcparams = True
 
 html_theme = "pydata_sphinx_theme"
 html_title = "kernelcal"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_favicon = "_static/logo.svg"
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
+    "logo": {
+        "text": "kernelcal",
+        "image_light": "_static/logo.svg",
+        "image_dark": "_static/logo_dark.svg",
+        "alt_text": "kernelcal: to the first page",
+    },
+    "header_links_before_dropdown": 4,
     "show_nav_level": 2,
     "navigation_with_keys": False,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": ["theme-version"],
 }
-html_sidebars = {"tutorial": [], "theory": [], "decisions": []}
+html_sidebars = {page: [] for page in ("index", "gallery", "theory", "papers", "decisions")}
 
 
 def setup(app):

@@ -77,7 +77,7 @@ def test_more_rows_draws_and_classes_take_longer():
     assert rows[2] > 4 * rows[0]
     p = CASES["few classes"][1]
     assert plan(p, draws=1999).seconds > 1.5 * plan(p, draws=999).seconds
-    assert plan(_classes(3000, 20)[1]).bytes > plan(_classes(3000, 3)[1]).bytes
+    assert plan(_classes(1500, 20)[1]).bytes > plan(_classes(1500, 3)[1]).bytes
 
 
 def test_a_lens_is_planned():

@@ -670,3 +670,10 @@ def test_false_alarms_ever_are_rare(kind):
         Monitor(rng=seed).update(*KINDS[kind](np.random.default_rng(seed), 800)).alarm is not None for seed in range(60)
     )
     assert alarms <= binom.ppf(0.999, 60, 0.05)
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a", "a.npz.gz"])
+def test_a_state_is_an_npz_file(name, tmp_path):
+    with pytest.raises(InputError, match=r"a monitor is an npz file: its name ends in \.npz, got .*a"):
+        Monitor().save(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []

@@ -10,8 +10,15 @@ import kernelcal as kc
 from kernelcal.cases import Case
 from kernelcal.predictions import MultivariateNormal, Poisson
 from kernelcal.sketch import Sketch
-from kernelcal.sketch.directions import _cleared_slope, _third_cumulants, direction_sums, directions_of
+from kernelcal.sketch.directions import (
+    _cleared_slope,
+    _third_cumulants,
+    direction_numbers,
+    direction_sums,
+    directions_of,
+)
 from kernelcal.sketch.subject import Subject
+from kernelcal.sketch.sums import added
 
 LEVELS = [0.1, 0.25, 0.5, 0.75, 0.9]
 
@@ -102,6 +109,10 @@ TRUTHS = {  # what was done, what must be said, and what must not
 }
 
 
+def _numbers_of(y, predictions):
+    return direction_numbers(direction_sums(Case.of(y, predictions)))
+
+
 def _found(y, predictions, features=32, draws=99):
     sketch = Sketch.like(predictions[:500], engine=kc.RandomFourier(features), draws=draws, second_moments=False)
     return sketch.update(y, predictions).result()
@@ -190,7 +201,7 @@ def test_a_shift_of_log_odds_leaves_no_slope_and_hides_none(make):
     shift = 0.8 if make is _probabilities else (0.8, 0, 0, 0)
     slopes = {}
     for slope in (0.75, 1.0, 1.3):
-        rows = (direction_sums(Case.of(*make(slope, shift, seed=seed))) for seed in range(40))
+        rows = (_numbers_of(*make(slope, shift, seed=seed)) for seed in range(40))
         slopes[slope] = float(np.mean([_cleared_slope({**sums, "n": np.array(2000.0)}, shifted=True) for sums in rows]))
     assert abs(slopes[1.0]) < 1.2
     assert slopes[0.75] > 2.5
@@ -202,7 +213,7 @@ def test_the_slope_is_the_efficient_score_of_rows_in_a_loop(make):
     """Second implementation: residuals of a regression, row by row, of the score on the classes."""
     y, predictions = make(1.3, n=300)
     p = np.asarray(predictions.probabilities)
-    m, sums = p.shape[1], {**direction_sums(Case.of(y, predictions)), "n": np.array(300.0)}
+    m, sums = p.shape[1], {**_numbers_of(y, predictions), "n": np.array(300.0)}
     basis = np.array([np.diag(row) - np.outer(row, row) for row in p])
     among = basis.sum(axis=0)[1:, 1:]
     along = np.array([(v @ np.log(row))[1:] for v, row in zip(basis, p, strict=True)]).sum(axis=0)
@@ -213,8 +224,8 @@ def test_the_slope_is_the_efficient_score_of_rows_in_a_loop(make):
         for v, row in zip(basis, p, strict=True)
     )
     error = np.sqrt(max(modelled, np.sum(np.square(terms)) - np.sum(terms) ** 2 / 300))
-    assert _cleared_slope(sums, shifted=False) == pytest.approx(np.sum(terms) / error, rel=1e-9)
-    np.testing.assert_allclose(sums["counts"][3], ((np.eye(m)[y] - p) ** 2).sum(axis=0), rtol=1e-12)
+    assert _cleared_slope(sums, shifted=False) == pytest.approx(np.sum(terms) / error, rel=1e-3)
+    np.testing.assert_allclose(sums["counts"][3], ((np.eye(m)[y] - p) ** 2).sum(axis=0), rtol=1e-9)
 
 
 def test_third_cumulants_are_those_of_rows_in_a_loop():
@@ -225,9 +236,9 @@ def test_third_cumulants_are_those_of_rows_in_a_loop():
             away, log = np.eye(4)[j] - row, np.log(row[j]) - row @ np.log(row)
             third += row[j] * np.einsum("k,l,q->klq", away, away, away)
             sharp += row[j] * log * np.outer(away, away)
-    found = _third_cumulants(direction_sums(Case.of(y, predictions)))
-    np.testing.assert_allclose(found[0], third, atol=1e-12)
-    np.testing.assert_allclose(found[1], sharp, atol=1e-12)
+    found = _third_cumulants(_numbers_of(y, predictions))
+    np.testing.assert_allclose(found[0], third, atol=1e-4)
+    np.testing.assert_allclose(found[1], sharp, atol=1e-3)
 
 
 def _outcomes_vary_more(seed):
@@ -255,7 +266,7 @@ def test_false_directions_are_as_rare_as_the_level(name):
     said = []
     for seed in range(300):
         y, predictions = make(seed)
-        sums = direction_sums(Case.of(y, predictions)) | {"n": np.array(float(len(y))), "impossible": np.array(0.0)}
+        sums = _numbers_of(y, predictions) | {"n": np.array(float(len(y))), "impossible": np.array(0.0)}
         said.append("; ".join(directions_of(sums, subject, 0.05)))
     assert sum(bool(re.search(false, words)) for words in said) <= binom.ppf(1 - 1e-4, 300, 0.05)
     assert sum("no " not in words for words in said) > 250
@@ -264,7 +275,7 @@ def test_false_directions_are_as_rare_as_the_level(name):
 @pytest.mark.parametrize("name", CALIBRATED)
 def test_sums_of_parts_are_those_of_all_rows(name):
     y, predictions = CALIBRATED[name](n=60, seed=1)
-    whole = direction_sums(Case.of(y, predictions))
+    whole = added({}, direction_sums(Case.of(y, predictions)))
     parts = [direction_sums(Case.of(y[rows], predictions[rows])) for rows in (slice(0, 17), slice(17, 60))]
-    for key, value in whole.items():
-        np.testing.assert_allclose(parts[0][key] + parts[1][key], value, rtol=1e-10, atol=1e-10, err_msg=key)
+    for key, value in added(*parts).items():
+        np.testing.assert_array_equal(value, whole[key], err_msg=key)

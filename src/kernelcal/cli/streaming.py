@@ -19,7 +19,7 @@ from kernelcal.errors import InputError
 from kernelcal.io import Data, ReadOptions
 from kernelcal.lenses import Lens
 from kernelcal.runs import Run
-from kernelcal.sketch import GroupedSketch, Sketch, SketchResult, checked_pool, load_sketch
+from kernelcal.sketch import GroupedSketch, Sketch, SketchResult, checked_pool, load_sketch, refuse_other_groups
 from kernelcal.stream import (
     cluster,
     find_files,
@@ -31,6 +31,7 @@ from kernelcal.stream import (
     survey_files,
     too_much,
     why_too_large,
+    with_key,
 )
 from kernelcal.surroundings import refuse_place
 
@@ -50,7 +51,7 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
 _SUMS = (".npz",)
 _MERGED = (
     "Tables that are to be added up are saved with --like FIRST.npz, which takes the lengthscales of the first and "
-    "numbers rows on, and with --first-row N besides where several follow the first"
+    "numbers rows on, and with --first-row N besides where several follow the first; or all of them with --key NAMES"
 )
 _DIGITS = 40  # characters of a size: beyond, no machine has it
 
@@ -73,6 +74,12 @@ def add_streaming(group: argparse._ArgumentGroup) -> None:
         "first, and pool all others as one group (default: every value is a group, more than 50 are refused)",
     )
     group.add_argument("--one-pass", action="store_true", help="read in parts, in one pass, whatever the size")
+    group.add_argument(
+        "--key",
+        metavar="NAMES",
+        help="read in parts; columns that tell rows apart: results are then the same for any order of the rows, and "
+        "those of other engines with this key (default: rows are numbered in the order of files)",
+    )
     group.add_argument("--together", action="store_true", help="all files are parts of one table")
     group.add_argument(
         "--dask",
@@ -128,6 +135,8 @@ def check_streaming(groups: Sequence[Sequence[Path]], options: argparse.Namespac
         raise InputError(
             "--like and --first-row say how sums are kept, so that they can be added up: say --save FILE too"
         )
+    if getattr(options, "key", None) is not None and getattr(options, "first_row", None) is not None:
+        raise InputError("--first-row numbers rows, and --key says that they have keys: leave one of them out")
     if save is not None:
         refuse_place(save, suffixes=(".npz",), what="--save keeps sums in an npz file")
     checked_pool(getattr(options, "pool_groups", None))
@@ -143,6 +152,7 @@ def why_in_parts(paths: Sequence[Path], options: argparse.Namespace) -> str | No
     if options.command != "evaluate":
         return None
     asked = {"--dask": options.dask is not None, "--save": options.save is not None, "--one-pass": options.one_pass}
+    asked["--key"] = options.key is not None
     if any(asked.values()):
         return next(why for why, said in asked.items() if said)
     there = _in_pieces(paths, options)
@@ -187,7 +197,7 @@ def run_in_parts(
     run = replace(options.run, draws=draws_for_gates(options, DRAWS_OF_A_PASS))
     _refuse_engine(options)
     asked, like = sketch_options(run), _like(options)
-    survey = survey_files(paths, reading).counted_from(_first_row(options, like))
+    survey = survey_files(paths, with_key(reading, options.key)).counted_from(_first_row(options, like))
     with _client(options.dask) as client:
         begun = prepared(
             survey,
@@ -198,7 +208,7 @@ def run_in_parts(
             dask=client is not None,
             client=client,
             like=like,
-            pool_groups=checked_pool(options.pool_groups),
+            pool_groups=options.pool_groups,
         )
         keep_within(begun, options.memory)
         if not options.json:
@@ -220,7 +230,9 @@ def _like(options: argparse.Namespace) -> Sketch | None:
     if options.like is None:
         return None
     like = load_sketch(options.like)
-    _refuse_other_groups(options, like)
+    refuse_other_groups(like, options.groups, f"--like {options.like}")
+    if options.pool_groups is not None:
+        raise InputError(f"--pool-groups {options.pool_groups}: the groups are those of {options.like}: leave it out")
     if options.draws not in (None, like.draws):
         raise InputError(f"--draws {options.draws}: the sums of --like {options.like} have {like.draws}: leave it out")
     frequencies = like.engine.frequencies
@@ -228,21 +240,6 @@ def _like(options: argparse.Namespace) -> Sketch | None:
         raise InputError(f"--features {options.features}: the sums of {options.like} have {frequencies}: leave it out")
     refuse_few_draws(options, like.draws)
     return like
-
-
-def _refuse_other_groups(options: argparse.Namespace, like: Sketch) -> None:
-    """Refuse other groups than those of the sums that these are to be added to."""
-    own = [column.name for column in like.columns] if isinstance(like, GroupedSketch) else []
-    asked = [name.strip() for name in (options.groups or "").split(",") if name.strip()]
-    if asked != own:
-        cure = f"say --groups {','.join(own)}" if own else "leave --groups out"
-        raise InputError(f"--like {options.like} holds {_named(own)}, and {_named(asked)} were asked for: {cure}")
-    if options.pool_groups is not None:
-        raise InputError(f"--pool-groups {options.pool_groups}: the groups are those of {options.like}: leave it out")
-
-
-def _named(columns: Sequence[str]) -> str:
-    return f"groups of {', '.join(columns)}" if columns else "no groups"
 
 
 def _first_row(options: argparse.Namespace, like: Sketch | None) -> int:

@@ -1,7 +1,7 @@
 """From a statistic to a p-value."""
 
 from kernelcal.inference.bounded import BoundedError, acceptance_threshold, bounded_error
-from kernelcal.inference.draws import Draws
+from kernelcal.inference.draws import WORDS, Draws, philox_words
 from kernelcal.inference.given import ColumnProfile, GivenResult, PlaceFinding
 from kernelcal.inference.intervals import (
     INTERVAL_METHODS,
@@ -65,6 +65,7 @@ __all__ = [
     "INTERVAL_METHODS",
     "NULL_LAWS",
     "STATISTICS",
+    "WORDS",
     "Block",
     "Bootstrap",
     "Bound",
@@ -121,6 +122,7 @@ __all__ = [
     "keyed_words",
     "known_null",
     "one_member",
+    "philox_words",
     "pit_test",
     "register_statistic",
     "reliability",

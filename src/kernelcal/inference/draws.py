@@ -8,12 +8,11 @@ import numpy as np
 
 from kernelcal.arrays import row_slices
 from kernelcal.dependence import Coupling
-from kernelcal.inference.philox import keyed_uniforms
 from kernelcal.pairs import threaded_map
 from kernelcal.predictions import Bernoulli
 from kernelcal.randomness import generator_of
 
-__all__ = ["WORDS", "Drawable", "Draws", "multinomial_counts"]
+__all__ = ["WORDS", "Drawable", "Draws", "multinomial_counts", "philox_words"]
 
 
 WORDS = 4  # 64-bit numbers that one count of the counter gives
@@ -31,8 +30,6 @@ _UNIFORM_BYTES = 2**25
 _MANY = 20_000  # rows; below, threads cost more than they save
 
 _IN_CACHE = 2**10  # rows from which counts are made draw by draw: arrays of all draws leave the cache
-
-_DENSE = 30  # rows for one that is drawn, up to which to draw all is faster
 
 _PART = 2**15  # rows whose numbers stay in the cache
 
@@ -106,9 +103,8 @@ class Draws:
     def targets(self, predictions: Drawable, start: int, stop: int, rows: Rows = None) -> np.ndarray:
         """Targets of draws start to stop - 1, shape (stop - start, n, ...), made some draws at a time.
 
-        `rows` says which rows of a larger whole these are: consecutive ones, or any whole numbers from 0, or, of type
-        uint64, identities of rows that are known by a key (their numbers have 32 bits). A row gets the same target in
-        every draw, whatever batch it comes with. Default: the rows 0 to n - 1.
+        `rows` says which rows of a larger whole these are: consecutive ones, or any whole numbers from 0. A row gets
+        the same target in every draw, whatever batch it comes with. Default: the rows 0 to n - 1.
         """
         consecutive = rows is None or isinstance(rows, range)
         if self.coupling is not None:
@@ -117,9 +113,7 @@ class Draws:
             return self._labels(predictions, start, stop, rows.start if isinstance(rows, range) else 0)
         shape = (len(predictions),) if predictions.uniforms == 1 else (len(predictions), predictions.uniforms)
         size = int(np.prod(shape))
-        step = (
-            max(1, _UNIFORM_BYTES // (8 * size) // WORDS) * WORDS
-        )  # numbers of a key are made so many draws at a time
+        step = max(1, _UNIFORM_BYTES // (8 * size))
         parts = [
             predictions.draw(self._of_rows(first, min(first + step, stop), rows, size).reshape(-1, *shape))
             for first in range(start, stop, step)
@@ -157,21 +151,7 @@ class Draws:
         each = size // len(rows)
         if isinstance(rows, range):
             return self.uniforms(start, stop, size, rows.start * each)
-        if rows.dtype == np.uint64:
-            return keyed_uniforms(self._key, rows, start, stop, each)
-        if int(rows[-1]) - int(rows[0]) < _DENSE * len(rows) and bool(np.all(rows[1:] > rows[:-1])):
-            return self._of_some(start, stop, rows, each)
         return self.uniforms_at(start, stop, (rows[:, None] * each + np.arange(each)).ravel())
-
-    def _of_some(self, start: int, stop: int, rows: np.ndarray, each: int) -> np.ndarray:
-        """The same of ascending rows that lie close, such as those of a group: all between are drawn, and passed by."""
-        first = int(rows[0]) * each
-        places = ((rows[:, None] * each + np.arange(each)) - first).ravel()
-        numbers, between = np.empty((stop - start, len(places))), np.empty(int(places[-1]) + 1)
-        for row in range(stop - start):
-            self._stream(start + row, first).random(out=between)
-            np.take(between, places, out=numbers[row])
-        return numbers
 
 
 def _moved(stream: np.random.Generator, state: Any, b: int, first: int) -> np.random.Generator:
@@ -225,15 +205,15 @@ def _philox_doubles(key: np.ndarray, stream: int, positions: np.ndarray) -> np.n
     """
     counts, place = np.unique(positions // WORDS, return_inverse=True)
     first = counts.astype(np.uint64) + np.uint64(1)  # NumPy counts before it computes
-    words = _rounds(key, first, np.full_like(first, stream))
+    words = philox_words(key, first, np.zeros_like(first), np.full_like(first, stream))
     chosen = words[positions % WORDS, place.reshape(positions.shape)]
     return (chosen >> np.uint64(11)) * 2.0**-53
 
 
-def _rounds(key: np.ndarray, first: np.ndarray, third: np.ndarray) -> np.ndarray:
-    """The four words of every counter (first, 0, third, 0), shape (4, n)."""
+def philox_words(key: np.ndarray, first: np.ndarray, second: np.ndarray, third: np.ndarray) -> np.ndarray:
+    """The four words of every counter (first, second, third, 0), shape (4, n)."""
     keys = key + np.arange(_ROUNDS, dtype=np.uint64)[:, None] * _WEYL  # wraps round, as it should
-    a, b, c, d = first, np.zeros_like(first), third, np.zeros_like(first)
+    a, b, c, d = first, second, third, np.zeros_like(first)
     for k in keys:
         high_a, low_a = _product(a, _MULTIPLIERS[0])
         high_c, low_c = _product(c, _MULTIPLIERS[1])

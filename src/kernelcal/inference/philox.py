@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["keyed_uniforms", "keyed_words", "philox4x32"]
+__all__ = ["keyed_words", "philox4x32"]
 
 
 _WORDS, _ROUNDS = 4, 10  # 32-bit words that one count gives
@@ -83,13 +83,3 @@ def keyed_words(key: np.ndarray, identities: np.ndarray, start: int, stop: int, 
         words[first : first + step] = found.transpose(1, 2, 0)
     begin = start % _WORDS
     return words.reshape(n, -1)[:, begin : begin + stop - start]
-
-
-def keyed_uniforms(key: np.ndarray, identities: np.ndarray, start: int, stop: int, each: int = 1) -> np.ndarray:
-    """Return uniform numbers strictly between 0 and 1, in steps of 2^-32, of draws that take `each` of a row.
-
-    The shape is (stop - start, n * each).
-    """
-    words = keyed_words(key, identities, start * each, stop * each)
-    draws = words.reshape(len(identities), stop - start, each).swapaxes(0, 1)
-    return ((draws + 0.5) * 2.0**-32).reshape(stop - start, -1)

@@ -10,7 +10,7 @@ from kernelcal.errors import InputError
 from kernelcal.monitor.cells import Kind
 from kernelcal.monitor.lanes import Lane, arrays_below
 from kernelcal.monitor.wealth import Alarm
-from kernelcal.surroundings import checksum, read_archive, write_archive
+from kernelcal.surroundings import checksum, read_archive, refuse_place, write_archive
 
 __all__ = ["read_monitor", "write_monitor"]
 
@@ -20,6 +20,7 @@ _FILE = ("kernelcal monitor", 1)
 
 def write_monitor(monitor: Any, path: Any, *, backup: bool) -> None:
     """Write it whole or not at all, and keep the file that is replaced if `backup` says so."""
+    refuse_place(path, suffixes=(".npz",), what="a monitor is an npz file", example="state")
     alarms = [None if x is None else [x.row, x.log_value, x.key] for x in (monitor.alarm, monitor.drift_alarm)]
     kind = None if monitor._kind is None else asdict(monitor._kind)
     options = {name: getattr(monitor, name) for name in ("alpha", "run_length", "horizon")} | {"rng": monitor.seed}

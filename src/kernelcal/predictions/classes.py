@@ -27,7 +27,7 @@ __all__ = ["Bernoulli", "Categorical", "ClassPredictions", "checked_classes"]
 
 
 _COMPARE_UP_TO = 16  # classes; above, a binary search in every row is quicker than comparing with every class
-_CHUNK_BYTES = 2**25
+_CHUNK_BYTES = 2**21  # of cumulative probabilities and uniform numbers, which stay in the cache
 
 
 def checked_classes(classes: Any, number: int) -> tuple[Any, ...] | None:

@@ -9,6 +9,7 @@ from kernelcal.sketch.grouped import (
     checked_pool,
     empty_like,
     load_sketch,
+    refuse_other_groups,
 )
 from kernelcal.sketch.main import Sketch
 
@@ -22,4 +23,5 @@ __all__ = [
     "checked_pool",
     "empty_like",
     "load_sketch",
+    "refuse_other_groups",
 ]

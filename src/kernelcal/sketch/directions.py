@@ -13,6 +13,7 @@ from kernelcal.inference.test import ruled_out_in_words
 from kernelcal.kernels import PIT
 from kernelcal.predictions import Bernoulli, ClassPredictions, Quantiles
 from kernelcal.residuals import PITResidual, has_places
+from kernelcal.sketch.exact import DIGITS, digits_of, fixed, floating, number_of, numbers_of, products
 from kernelcal.sketch.subject import Subject
 from kernelcal.statistics.signals import (
     FAR,
@@ -33,11 +34,14 @@ from kernelcal.statistics.signals import (
     width_in_words,
 )
 
-__all__ = ["direction_shapes", "direction_sums", "directions_of"]
+__all__ = ["EXPECTED_BITS", "direction_numbers", "direction_shapes", "direction_sums", "directions_of"]
 
 
 Arrays = dict[str, np.ndarray]
 Found = list[tuple[float, str]]  # how clear, and the sentence
+EXPECTED_BITS = 40  # after the point
+_HALF_BITS = EXPECTED_BITS // 2  # of factors: products of two add up exactly over 2^13 rows
+_SLOPE_BITS, _GAIN_BITS = 10, 16  # of what may be some hundreds, and some units
 _CLEARED_UP_TO = 100  # classes: the slope is cleared of their frequencies by a matrix of so many rows
 _NAMED = 3  # classes
 _SKEWED_UP_TO = 16  # classes: to the second order too, by a tensor of so many rows
@@ -53,15 +57,16 @@ def direction_shapes(subject: Subject, arrays: Arrays) -> dict[str, tuple[int, .
     """Shapes of the sums; how many places a target has is read off."""
     if subject.levels:
         levels = sum(0 < level < 1 for level in subject.levels)
-        return {"sides": (3, 2 if levels == 1 else 4), "levels": (4, levels)}
+        return {"sides": (2, 3, 2 if levels == 1 else 4), "beyond": (2, levels), "claims": (2, 2, levels)}
     if not subject.of_classes:
         dimension = int(np.prod(subject.event_shape)) if subject.event_shape else 1
-        places = {"places": (arrays["places"].size // _ORDERS, _ORDERS)} if "places" in arrays else {}
-        return {"residuals": (10, dimension), **places}
+        places = {"places": (2, arrays["places"].size // (2 * _ORDERS), _ORDERS)} if "places" in arrays else {}
+        return {"residuals": (4, dimension), "moments": (DIGITS, 6, dimension), **places}
     m = _classes(subject)
-    small = {"frequencies": (m, m), "observed": (m + 1, m + 1)} if m <= _CLEARED_UP_TO else {}
-    few = {"products": (m, m, m), "sharp products": (m, m)} if m <= _SKEWED_UP_TO else {}
-    return {"counts": (4, m), "sharpness": (2 + 2 * m,), **small, **few}
+    shapes: dict[str, tuple[int, ...]] = {"labels": (m,), "expected": (2, m), "variance": (2, m), "varied": (2, m)}
+    shapes |= {"slope": (2, 2), "along": (2, m), "away": (2, m)}
+    shapes |= {"joint": (2, m, m), "observed": (2, m + 1, m + 1)} if m <= _CLEARED_UP_TO else {}
+    return shapes | ({"products": (2, m, m, m), "sharp products": (2, m, m)} if m <= _SKEWED_UP_TO else {})
 
 
 def _classes(subject: Subject) -> int:
@@ -69,24 +74,62 @@ def _classes(subject: Subject) -> int:
 
 
 def direction_sums(case: Case) -> Arrays:
-    """Sums of some rows, by the kind of their predictions.
+    """Exact sums of some rows, at most 2^13, by the kind of their predictions.
 
-    ``counts``: of every class its labels N_k, the expected ones E_k, their variance V_k, and the squares of residuals.
-    ``sharpness``: the sum s of ``<log p_i, r_i>``, its variance, its covariances with the N_k, and the sums of the r_i,
-    of rows whose label was possible. ``frequencies``: covariances of the N_k. ``observed``: second moments of both.
-    ``products``, ``sharp products``: of three probabilities, and of two with a centred log probability.
+    ``labels``: of every class its labels N_k, ``expected`` the expected ones E_k, ``variance`` their variance V_k, and
+    ``varied`` the squares of residuals r_i. Of rows whose label was possible: ``slope``, the sum s of ``<log p_i,
+    r_i>`` and its variance, ``along`` its covariances with the N_k, ``away`` the sums of the r_i, ``observed`` the
+    second moments of both, ``joint`` those of probabilities, ``products`` and ``sharp products`` the products of three
+    probabilities, and of two with a centred log probability.
 
-    ``residuals``: of every component rows with a spread, and those whose normal score z is the standardised residual;
-    sums of z, z^2, z^3 and z^4; rows far above and far below; sums of z and z^2 of the others. ``places``: sums of the
-    orthonormal polynomials of the places of outcomes.
+    ``residuals``: of every component rows with a spread, those whose normal score z is the standardised residual, and
+    those far above and far below. ``moments``: sums of z, z^2, z^3 and z^4, and of z and z^2 of rows that are not far.
+    ``places``: sums of the orthonormal polynomials of the places of outcomes.
 
-    ``sides``: sums of the numbers of `CellScores`, their variances under the claims, and their squares. ``levels``:
-    outcomes below the quantiles and above them, and how many were claimed to be.
+    ``sides``: sums of the numbers of `CellScores`, their variances under the claims, and their squares. ``beyond``:
+    outcomes below the quantiles and above them, and ``claims`` how many were claimed to be.
     """
     batch = case.predictions
     if isinstance(batch, Quantiles):
         return _sums_of_quantiles(case)
     return _sums_of_classes(case) if isinstance(batch, ClassPredictions) else _sums_of_numbers(case)
+
+
+def direction_numbers(sums: Arrays) -> Arrays:
+    """The sums as numbers.
+
+    Of classes ``counts`` (4, m), ``sharpness`` (2 + 2 m), ``frequencies``, the covariances of the N_k, ``observed``,
+    ``products`` and ``sharp products``; of numbers ``residuals`` (10, d) and ``places``; of quantiles ``sides`` (3, F)
+    and ``levels`` (4, Q).
+    """
+    if "sides" in sums:
+        claims = numbers_of(sums["claims"], EXPECTED_BITS)
+        levels = np.concatenate([sums["beyond"].astype(np.float64), claims])
+        return {"sides": numbers_of(sums["sides"], EXPECTED_BITS), "levels": levels}
+    if "residuals" in sums:
+        counted, moments = sums["residuals"].astype(np.float64), number_of(sums["moments"])
+        found = {"residuals": np.concatenate([counted[:2], moments[:4], counted[2:], moments[4:]])}
+        return found | ({"places": numbers_of(sums["places"], EXPECTED_BITS)} if "places" in sums else {})
+    names = ("expected", "variance", "varied", "slope", "along", "away")
+    told = {name: numbers_of(sums[name], EXPECTED_BITS) for name in names}
+    found = {
+        "counts": np.stack([sums["labels"].astype(np.float64), told["expected"], told["variance"], told["varied"]]),
+        "sharpness": np.concatenate([told["slope"], told["along"], told["away"]]),
+    }
+    if "joint" in sums:
+        joint = numbers_of(sums["joint"], EXPECTED_BITS)
+        units = np.ldexp(1.0, -np.array([_SLOPE_BITS, *[_HALF_BITS] * len(joint)]))
+        found["frequencies"] = np.diag(joint.sum(axis=1)) - joint  # probabilities sum to 1
+        found["observed"] = numbers_of(sums["observed"], 0) * np.outer(units, units)
+    if "products" in sums:
+        found["products"] = numbers_of(sums["products"], EXPECTED_BITS)
+        found["sharp products"] = numbers_of(sums["sharp products"], _GAIN_BITS + _HALF_BITS)
+    return found
+
+
+def _whole(x: np.ndarray, bits: int) -> np.ndarray:
+    """Multiples of 2^-bits, in float64."""
+    return np.asarray(np.rint(np.ldexp(x, bits)))
 
 
 def directions_of(sums: Arrays, subject: Subject, alpha: float) -> tuple[str, ...]:
@@ -123,27 +166,35 @@ def _errors(squares: np.ndarray, totals: np.ndarray, n: float, modelled: Any) ->
 
 def _sums_of_classes(case: Case) -> Arrays:
     batch, labels = case.predictions, case.targets
-    p = to_numpy(batch.probabilities).astype(np.float64)
+    p = np.ascontiguousarray(to_numpy(batch.probabilities), dtype=np.float64)
     n, m = p.shape
     residuals = -p
     residuals[np.arange(n), labels] += 1
-    counted = np.bincount(labels, minlength=m).astype(np.float64)
-    counts = np.stack([counted, p.sum(axis=0), (p * (1 - p)).sum(axis=0), (residuals**2).sum(axis=0)])
     kept = np.flatnonzero(~batch.impossible(labels))  # one wrong zero must not hide the direction of all other rows
-    p, residuals, labels, logs = p[kept], residuals[kept], labels[kept], batch.finite_logs(slice(None))[kept]
-    own = (p * logs).sum(axis=1, keepdims=True)
-    slopes = logs[np.arange(len(p)), labels] - own[:, 0]
-    gains = p * (logs - own)
-    sharpness = np.concatenate([[slopes.sum(), (gains * (logs - own)).sum()], gains.sum(axis=0), residuals.sum(axis=0)])
+    logs = np.ascontiguousarray(batch.finite_logs(slice(None)))[kept]
+    q, own, y = p[kept], residuals[kept], labels[kept]
+    apart = logs - (q * logs).sum(axis=1, keepdims=True)
+    gains = q * apart
+    slopes = apart[np.arange(len(q)), y]
+    sums = {
+        "labels": np.bincount(labels, minlength=m).astype(np.int64),
+        "expected": fixed(p, EXPECTED_BITS),
+        "variance": fixed(p * (1 - p), EXPECTED_BITS),
+        "varied": fixed(residuals**2, EXPECTED_BITS),
+        "slope": fixed(np.stack([slopes, (gains * apart).sum(axis=1)], axis=1), EXPECTED_BITS),
+        "along": fixed(gains, EXPECTED_BITS),
+        "away": fixed(own, EXPECTED_BITS),
+    }
     if m > _CLEARED_UP_TO:
-        return {"counts": counts, "sharpness": sharpness}
-    both = np.column_stack([slopes, residuals])
-    among = np.diag(p.sum(axis=0)) - p.T @ p
-    sums = {"counts": counts, "sharpness": sharpness, "frequencies": among, "observed": both.T @ both}
+        return sums
+    whole = _whole(q, _HALF_BITS)
+    both = np.column_stack([_whole(slopes, _SLOPE_BITS), _whole(own, _HALF_BITS)])
+    sums |= {"joint": digits_of(products(whole, whole)), "observed": digits_of(products(both, both))}
     if m > _SKEWED_UP_TO:
         return sums
-    products = np.stack([(p * p[:, [k]]).T @ p for k in range(m)])
-    return {**sums, "products": products, "sharp products": gains.T @ p}
+    pairs = [products(_whole(q * q[:, [k]], _HALF_BITS), whole) for k in range(m)]
+    sharp = digits_of(products(_whole(gains, _GAIN_BITS), whole))
+    return sums | {"products": digits_of(np.stack(pairs)), "sharp products": sharp}
 
 
 def _of_classes(sums: Arrays, subject: Subject, alpha: float) -> tuple[Found, str]:
@@ -225,16 +276,15 @@ def _sums_of_numbers(case: Case) -> Arrays:
     with np.errstate(invalid="ignore", divide="ignore"):
         plain = (case.targets.reshape(n, -1) - mean) / std  # not finite where there are no moments
         units = spread & (np.abs(plain - z) <= _ROUNDING * (1 + np.abs(z)))
-    near = np.where(np.abs(z) <= FAR, z, 0.0)
-    moments = [(z**k).sum(axis=0) for k in (1, 2, 3, 4)]
-    counted = [spread.sum(axis=0), units.sum(axis=0)]
-    far = [(z > FAR).sum(axis=0), (z < -FAR).sum(axis=0), near.sum(axis=0), (near**2).sum(axis=0)]
-    sums = {"residuals": np.stack([*counted, *moments, *far]).astype(np.float64)}
+    near, squares = np.where(np.abs(z) <= FAR, z, 0.0), z * z
+    counted = np.stack([spread, units, z > FAR, z < -FAR]).sum(axis=1).astype(np.int64)
+    moments = floating(np.stack([z, squares, squares * z, squares * squares, near, near * near], axis=1))
+    sums = {"residuals": counted, "moments": moments}
     if not has_places(batch):
         return sums
     residual = PITResidual.of(batch, PIT("polynomials"))
-    values = residual.batch_of(residual.places(case.targets[None]))[:, 0].sum(axis=0)
-    return {**sums, "places": values.reshape(residual.views, _ORDERS) / residual.kernel.amplitudes}
+    values = residual.batch_of(residual.places(case.targets[None]))[:, 0].reshape(n, residual.views, _ORDERS)
+    return {**sums, "places": fixed(values / residual.kernel.amplitudes, EXPECTED_BITS)}
 
 
 def _of_numbers(sums: Arrays, subject: Subject, alpha: float) -> tuple[Found, str]:
@@ -277,13 +327,16 @@ def _sums_of_quantiles(case: Case) -> Arrays:
     scores = CellScores(cells)
     codes = scores.codes(case.targets[None])[0]
     terms = scores.table[:, codes].T - scores.mean
-    variance = np.diagonal(scores.covariance, axis1=1, axis2=2)
+    variance = np.broadcast_to(np.diagonal(scores.covariance, axis1=1, axis2=2), terms.shape)
     size = len(cells.taus) + 1
     lo, hi = (np.bincount(x, minlength=size)[:size] for x in np.divmod(codes, size))
     below, above = np.cumsum(hi)[:-1], len(codes) - np.cumsum(lo)[:-1]
-    claimed = [np.broadcast_to(x, (len(codes), size - 1)).sum(axis=0) for x in cells.claims]
-    sides = [terms.sum(axis=0), np.broadcast_to(variance, terms.shape).sum(axis=0), (terms**2).sum(axis=0)]
-    return {"sides": np.stack(sides), "levels": np.stack([below, above, *claimed]).astype(np.float64)}
+    claims = np.stack([np.broadcast_to(x, (len(codes), size - 1)) for x in cells.claims], axis=1)
+    return {
+        "sides": fixed(np.stack([terms, variance, terms**2], axis=1), EXPECTED_BITS),
+        "beyond": np.stack([below, above]).astype(np.int64),
+        "claims": fixed(claims, EXPECTED_BITS),
+    }
 
 
 def _of_quantiles(sums: Arrays, subject: Subject, alpha: float) -> tuple[Found, str]:

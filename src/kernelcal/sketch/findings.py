@@ -29,8 +29,8 @@ from kernelcal.predictions import Bernoulli, Categorical
 from kernelcal.residuals import ClassResidual
 from kernelcal.runs import Run
 from kernelcal.sketch.directions import directions_of
+from kernelcal.sketch.scores import Arrays, scores_of
 from kernelcal.sketch.subject import Settings, Subject
-from kernelcal.sketch.sums import Arrays, scores_of
 from kernelcal.statistics import BinnedEstimate, BinTable, Estimate
 
 __all__ = ["SketchResult", "findings"]
@@ -64,6 +64,13 @@ class SketchResult(Evaluation):
         Mean scores by name; None for a score that the family does not have.
     eces : tuple of BinnedEstimate
         Expected calibration errors with their bins.
+
+    Notes
+    -----
+    Where the verdict rejects it tells directions, as `evaluate` does: from sums over rows, of which each is compared
+    with 0 by the larger one of its standard errors, that of calibrated outcomes and that of the observed rows, all of
+    them together at the level ``alpha`` by the normal law. Outcomes that had been ruled out are proof: the p-value is
+    then 1 / (B + 1), since no draw has any.
     """
 
     title: ClassVar[str] = "Calibration, from one pass"
@@ -123,8 +130,6 @@ def findings(sums: Arrays, settings: Settings, subject: Subject, run: Run, notes
     if n < 2:
         raise InputError(f"a sketch needs at least 2 rows, got {n}: call update(y, predictions) first")
     pairs = off_diagonal(sums).off_diagonal
-    if not np.isfinite(pairs).all():
-        raise InputError("the SKCE is not a number: look for predictions and targets of extreme size")
     estimate = _estimate(float(pairs[0]) / (n * (n - 1.0)), n, settings, subject)
     ruled_out = int(sums["impossible"]), "label" if subject.of_classes else "target"
     test = replace(_exact(pairs, estimate, run.alpha, *ruled_out), seed=int(settings.rng))

@@ -18,13 +18,22 @@ from kernelcal.runs import Run
 from kernelcal.sketch.findings import SketchResult, findings
 from kernelcal.sketch.rows import KeySet, RowSet, checked_keys, checked_rows
 from kernelcal.sketch.subject import Settings, Subject, refuse_different
-from kernelcal.sketch.sums import Arrays, added, check_arrays, placed_for_sums, sums_of
+from kernelcal.sketch.sums import (
+    Arrays,
+    added,
+    as_numbers,
+    check_arrays,
+    placed_for_sums,
+    refuse_too_many,
+    settled,
+    sums_of,
+)
 from kernelcal.surroundings import InMemory, archive_bytes, checksum, read_archive, write_archive
 
 __all__ = ["Sketch"]
 
 
-_FILE = ("kernelcal sketch", 1)  # what files are called, and their version
+_FILE = ("kernelcal sketch", 2)  # what files are called, and their version
 _NOTES = 10  # that are kept: each may hold the number of rows of its batch
 _SHOWN = ("frequencies", "draws", "rng")
 
@@ -34,9 +43,9 @@ class Sketch:
 
     With features phi of the kernel between predictions and residuals r, the sum over all pairs of rows follows from
     sums over rows, ``sum_{i != j} K_ij <r_i, r_j> = |S|^2 - sum_i |phi_i|^2 |r_i|^2`` with ``S = sum_i r_i x phi_i``.
-    The same sums for targets redrawn from the predictions give the exact test. The random numbers of a row depend on
-    the seed, the draw and the identity of the row alone. So the result is the same, to rounding, for any partition of
-    the rows and any order of the parts.
+    The same sums for targets redrawn from the predictions give the exact test. What a row adds depends on the row, its
+    identity and the seed alone, and is rounded to whole numbers, whose sums are exact. So the result is the same, to
+    the last bit, for any partition of the rows, any order of the parts and any number of threads and machines.
 
     Parameters
     ----------
@@ -64,18 +73,20 @@ class Sketch:
 
     Notes
     -----
-    The p-value is that of ``calibration_test(..., statistic=SKCE(prediction_kernel=..., engine=RandomFourier(...)),
-    draws=B, early_stopping=False)`` with the same seeds, to rounding (that test holds features of many rows in single
-    precision). Only where outcomes had been ruled out it is the smallest one, 1 / (B + 1): no draw has any. Assumes
-    that rows are independent given the predictions: how strongly they depend would be learned from all of them before
-    targets are redrawn (`calibration_test` takes ``clusters=`` and ``horizon=``). There are no case weights.
+    Features are rounded to 2^-12, and the products of those with residuals of numbers to 2^-16: the estimate is that of
+    ``SKCE(prediction_kernel=..., engine=RandomFourier(...))``, some ten-thousandths of its standard deviation off. The
+    observed and the drawn targets go through the same sums, so that the test is exact. Labels are drawn with their
+    probabilities, to 2^-63. The draws are others than those of `calibration_test`, and for another B others.
 
-    Where the verdict rejects it tells directions, as `evaluate` does: from sums over rows, of which each is compared
-    with 0 by the larger one of its standard errors, that of calibrated outcomes and that of the observed rows, all of
-    them together at the level ``alpha`` by the normal law.
+    Sums stay exact up to 2^33 rows, and more are refused. Where a family or a metric takes its numbers from a product
+    of matrices (waves of vectors under `kernels.Spectral`, `SlicedWasserstein`), the last digit of a row may depend on
+    rows beside it, and a sum then differ by one unit.
 
-    Time a row: O(m D B) for m classes, and O((m D)^2) for the second moments. Memory: O(m D B + (m D)^2), and some 100
-    MB for the part of a batch at work, whatever the number of rows.
+    Assumes that rows are independent given the predictions: how strongly they depend would be learned from all of them
+    before targets are redrawn (`calibration_test` takes ``clusters=`` and ``horizon=``). There are no case weights.
+
+    Time a row: O(m D B) for m classes, and O((m D)^2) for the second moments. Memory: O(m D B + (m D)^2), and some 20
+    MB a thread for rows at work, whatever their number.
 
     Examples
     --------
@@ -194,6 +205,11 @@ class Sketch:
         """Sets of redrawn targets."""
         return self._settings.draws
 
+    @property
+    def seed(self) -> int:
+        """Seed of the draws."""
+        return int(self._settings.rng)
+
     def update(
         self,
         y: Any,
@@ -216,11 +232,10 @@ class Sketch:
             Identity of the first row, from 0; the others follow. Default: the row after the last one seen. Parts that
             are read apart must say where they begin.
         rows : array of n integers, optional
-            Identities of the rows in place of `first_row`, from 0 and each only once: for rows in any order. Drawing is
-            then some 25 times slower.
+            Identities of the rows in place of `first_row`, from 0 and each only once: for rows in any order.
         keys : array of n integers or texts, or mapping of str to such arrays, optional
             What tells the rows apart wherever they are read, in place of numbers: `kernelcal.io.columns.identities`
-            says how a key becomes an identity. All rows of a sketch have keys, or none. Their draws take 32 bits each.
+            says how a key becomes an identity. All rows of a sketch have keys, or none.
 
         Returns
         -------
@@ -240,9 +255,9 @@ class Sketch:
         placed, case = placed_for_sums(case.predictions), case.in_numpy
         subject = Subject.of(case.predictions, self._settings)
         self._refuse_other(subject)
-        numbers: range | np.ndarray
+        refuse_too_many(self.n + len(case))
         if keys is None:
-            numbers = checked_rows(len(case), first_row, rows, self._rows.next)
+            numbers: Any = checked_rows(len(case), first_row, rows, self._rows.next)
             seen = self._seen(RowSet.of(numbers))
         else:
             numbers = checked_keys(len(case), first_row, rows, keys)
@@ -277,6 +292,7 @@ class Sketch:
         refuse_different(self._settings.plain(), other._settings.plain(), "the sketches")
         if other._subject is not None:
             self._refuse_other(other._subject)
+        refuse_too_many(self.n + other.n)
         if other.n:
             sums = added(self._sums, other._sums)
             self._take(sums, self._seen(other._rows), other._subject, other._notes)
@@ -295,8 +311,9 @@ class Sketch:
         """Return all that the rows seen have left, by name: sums, and the intervals of rows ``starts`` and ``stops``.
 
         Sums of several sketches of the same settings add up, array by array, and intervals stand one after the other;
-        `with_arrays` makes a sketch of these. So sketches travel through libraries that reduce arrays. Where rows are
-        known by keys, ``keys`` stands for the intervals.
+        Sums of several sketches of the same settings add up, array by array, and intervals stand one after the other;
+        `with_arrays` makes a sketch of these. So sketches travel through libraries that reduce arrays. They are whole
+        numbers of 64 bits. Where rows are known by keys, ``keys`` stands for the intervals.
         """
         return {**self._sums, **self._rows.arrays()}
 
@@ -320,7 +337,7 @@ class Sketch:
         """
         given = {name: to_numpy(as_array(x)) for name, x in arrays.items()}
         seen = [given.pop(name) for name in ("keys", "starts", "stops") if name in given]
-        sums = {name: np.asarray(x, dtype=np.float64) for name, x in given.items()}
+        sums = settled({name: np.asarray(x) for name, x in given.items()})
         other = self.empty()
         if other._subject is None:
             raise InputError("a sketch that has seen no predictions cannot take sums: make it with Sketch.like(some)")
@@ -348,7 +365,8 @@ class Sketch:
         run = Run(confidence_level=confidence_level, alpha=alpha)
         if self._subject is None or not self._sums:
             raise InputError("the sketch has seen no rows: call update(y, predictions) first")
-        return findings(self._sums, self._settings, self._subject, run, (*self._notes, *self._rows.said))
+        numbers = as_numbers(self._sums, self._settings, self._subject)
+        return findings(numbers, self._settings, self._subject, run, (*self._notes, *self._rows.said))
 
     def save(self, path: Any) -> None:
         """Write the sketch to an npz file, whole or not at all; no pickles."""

@@ -120,6 +120,8 @@ def wrong_format(found: tuple[Any, Any], kind: tuple[str, int]) -> str:
     """Format and version that were found where another was expected, and what reads such a file."""
     ways = _WAYS.get(found[0]) if isinstance(found[0], str) and found[0] != kind[0] else None
     said = f"written as {found[0]!r} version {found[1]!r}, this reads {kind[0]!r} {kind[1]}"
+    if found[0] == kind[0]:
+        return f"{said}: make it again from what it was made of, or read it with the kernelcal that wrote it"
     return f"{said}: it is {ways}" if ways else said
 
 

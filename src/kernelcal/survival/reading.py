@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -97,6 +98,8 @@ def read_survival(path: str | Path, columns: SurvivalColumns | None = None) -> S
     InputError
         With the column and the remedy.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"read_survival reads one file: pass its path, got {path!r:.60}")
     said, source = columns or SurvivalColumns(), open_source([Path(path)])
     duration = _one(source, said.duration, _TIME, "duration", "the observed times")
     event, event_name = _events(source, said)

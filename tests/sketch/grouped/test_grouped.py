@@ -10,6 +10,7 @@ import kernelcal as kc
 from kernelcal.errors import InputError
 from kernelcal.predictions import MultivariateNormal
 from kernelcal.sketch import GroupColumn, GroupedSketch, Sketch, load_sketch
+from kernelcal.sketch.sums import as_numbers
 
 KERNEL, ENGINE = kc.Laplacian(0.3), kc.RandomFourier(12, rng=3)
 LEVELS = [0.1, 0.5, 0.9]
@@ -134,6 +135,7 @@ def test_pvalues_are_those_of_a_step_down_by_hand():
     values = {}
     for column, parts in sketch._groups.items():
         for name, sums in parts.items():
+            sums = as_numbers(sums, sketch._settings, sketch._subject)
             s, diagonal = sums["totals"], sums["diagonal"]
             values[column, name] = np.array([(s[:, b] ** 2).sum() - diagonal[b] for b in range(40)])
     ranks = {key: np.array([(x >= v - 1e-12).sum() for v in x]) for key, x in values.items()}
@@ -281,7 +283,7 @@ def test_files_that_contradict_themselves_are_refused(tmp_path):
         whole = dict(file)
     with pytest.raises(InputError, match=r"it is what evaluate --save wrote with --groups.*load_sketch"):
         Sketch.load(path)
-    name = next(key for key in whole if key.endswith(" counts"))
+    name = next(key for key in whole if key.endswith(" labels"))
     np.savez(path, **{**whole, name: whole[name] + 1})
     with pytest.raises(InputError, match="altered after it was written"):
         load_sketch(path)

@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.cli.commands.repaired import ReadColumns, layout_of, write_repaired
+from kernelcal.cli.commands.repaired import ReadColumns, layout_of, write_lines, write_repaired
+from kernelcal.cli.common import seed
 from kernelcal.cli.ending import FINE, naming, refused, say
 from kernelcal.cli.gates import Judged, draws_for_gates, ended_with, level, said, with_draws_of_sets
 from kernelcal.cli.reading import reading_of
 from kernelcal.defaults import DRAWS
 from kernelcal.errors import InputError, KernelcalError, naming_rows
-from kernelcal.io import Arrays, Data, ReadOptions, Source, opened, outcomes_beside, read_source
+from kernelcal.io import Data, Joined, ReadOptions, Source, is_in_lines, opened, outcomes_beside, read_source
 from kernelcal.runs import Run
 from kernelcal.stream import is_many, read_together
 from kernelcal.surroundings import refuse_place
@@ -72,7 +73,7 @@ def add_recalibrate(commands: Any) -> argparse.ArgumentParser:
     group.add_argument("--time", metavar="NAME", help="with --horizon: column of times at regular steps")
     group.add_argument("--series", metavar="NAMES", help="with --horizon: columns that tell series apart")
     parser.add_argument("--draws", type=int, metavar="B", help=f"draws of the tests (default: {DRAWS})")
-    parser.add_argument("--seed", type=int, default=0, metavar="SEED", help="seed of folds and draws")
+    parser.add_argument("--seed", type=seed, default=0, metavar="SEED", help="seed of folds and draws")
     parser.add_argument(
         "--fail-below", type=level, metavar="P", help="exit status 1 if the p-value after the map is below P"
     )
@@ -188,10 +189,10 @@ def _opened(options: argparse.Namespace, found: Any) -> tuple[Source, ReadOption
     source = opened(options.files, read_as)
     if options.without_outcomes:
         names = getattr(found.fit, "names", None)
-        columns = {name: source.array(name) if source.axes(name) > 1 else source.values(name) for name in source.names}
-        number = len(next(iter(columns.values())))
-        columns[_NOT_KNOWN] = np.full(number, names[0] if names else 1)
-        return Arrays(options.files[0], columns), _without_outcomes(read_as, source, names)
+        number = len(source.cells([next(name for name in source.names if source.axes(name) == 1)])[0].numbers)
+        value = np.full(number, names[0] if names else 1)
+        beside = Joined(source, {_NOT_KNOWN: value}, {_NOT_KNOWN: _NOT_KNOWN}, np.ones(number, dtype=bool))
+        return beside, _without_outcomes(read_as, source, names)
     joined = outcomes_beside(source, read_as)
     return (source, read_as) if joined is None else (joined.source, joined.options)
 
@@ -201,6 +202,8 @@ def _without_outcomes(read_as: ReadOptions, source: Source, names: Any) -> ReadO
     if read_as.target is not None or read_as.truth is not None:
         raise InputError("--without-outcomes and a target exclude each other: leave one out")
     found = replace(read_as, target=_NOT_KNOWN)
+    if is_in_lines(source, read_as):
+        return found
     if names and not read_as.of_top_label:
         columns = [str(name) for name in names]
         if read_as.predictions is None and all(name in source.names for name in columns):
@@ -250,12 +253,15 @@ def _write_page(about: Any, data: Data, options: argparse.Namespace) -> None:
 
 
 def _written(found: Any, source: Source, layout: ReadColumns, data: Data, options: argparse.Namespace) -> str:
-    if data.numbers is None:
-        raise InputError("-o writes a row a prediction, and this table has one in several lines: leave -o out")
     made = found(data.predictions)
     outcomes = not options.without_outcomes
     source.names[:] = [name for name in source.names if name != _NOT_KNOWN]
-    command = write_repaired(options.output, source, layout, data.numbers, made, outcomes=outcomes)
+    if data.lines is not None:
+        command = write_lines(options.output, source, layout, data.lines, made, outcomes=outcomes)
+    elif data.numbers is not None:
+        command = write_repaired(options.output, source, layout, data.numbers, made, outcomes=outcomes)
+    else:
+        raise InputError("-o writes the rows of a table, and these are not known by their numbers: leave -o out")
     say(f"wrote {options.output}", to_errors=True)
     if not options.json:
         if options.apply is None:

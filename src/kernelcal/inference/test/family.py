@@ -13,7 +13,7 @@ from kernelcal.defaults import SIGNIFICANCE
 from kernelcal.dependence import Dependence, mean_law
 from kernelcal.errors import InputError
 from kernelcal.inference.result import Member
-from kernelcal.inference.test.number_family import FACTORS, number_kernel, number_merge, number_parts
+from kernelcal.inference.test.number_family import FACTORS, SHARE, number_kernel, number_merge, number_parts
 from kernelcal.inference.test.quantile_family import QUANTILE_FACTORS, PreparedQuantileKernels, quantile_merge
 from kernelcal.kernels import (
     PIT,
@@ -266,7 +266,7 @@ class DefaultFamily(Statistic):
         exact = prepared(ExactPairs())
         columns = exact.residual.dimension
         landmarks = _landmarks(len(predictions), predictions.columns, columns, exact.forms.seconds_per_draw)
-        return prepared(Nystrom(landmarks)) if landmarks else exact
+        return prepared(Nystrom(landmarks, share=SHARE)) if landmarks else exact
 
     def resolved(self, predictions: Predictions, weights: np.ndarray | None = None) -> DefaultFamily:
         """Fix the lengthscale that the factors multiply, and that of the target kernel."""

@@ -18,7 +18,7 @@ from kernelcal.sketch.findings import SketchResult, findings
 from kernelcal.sketch.grouped.columns import GroupColumn
 from kernelcal.sketch.grouped.sizes import sizes_of_sums
 from kernelcal.sketch.subject import Settings, Subject
-from kernelcal.sketch.sums import Arrays
+from kernelcal.sketch.sums import Arrays, as_numbers
 
 __all__ = ["SIZES", "by_group_of"]
 
@@ -34,11 +34,12 @@ _LEFT = (
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """One group: where it belongs, its sums, and what they tell by themselves; nothing of a single row."""
+    """One group: where it belongs, its sums as numbers, and what they tell by themselves; nothing of a single row."""
 
     column: str
     name: str
     sums: Arrays
+    sizes: np.ndarray
     alone: SketchResult | None
 
     @property
@@ -68,7 +69,7 @@ def by_group_of(
     batch of draws serves all groups, and their p-values are corrected by the joint law of these, as `evaluate` does.
     """
     parts = [
-        _Part(column.name, name, sums, _alone(sums, settings, subject, run))
+        _part(column.name, name, sums, settings, subject, run)
         for column in columns
         for name, sums in _ordered(column, groups[column.name])
     ]
@@ -102,8 +103,10 @@ def _ordered(column: GroupColumn, groups: Mapping[str, Arrays]) -> list[tuple[st
     return sorted(groups.items(), key=lambda pair: (place.get(pair[0], len(place)), pair[0]))
 
 
-def _alone(sums: Arrays, settings: Settings, subject: Subject, run: Run) -> SketchResult | None:
-    return findings(sums, settings, subject, run, ()) if sums["n"] >= 2 else None
+def _part(column: str, name: str, sums: Arrays, settings: Settings, subject: Subject, run: Run) -> _Part:
+    numbers = as_numbers({key: x for key, x in sums.items() if key != SIZES}, settings, subject)
+    alone = findings(numbers, settings, subject, run, ()) if numbers["n"] >= 2 else None
+    return _Part(column, name, numbers, sums[SIZES], alone)
 
 
 def _corrected(drawn: list[DrawnValues]) -> np.ndarray:
@@ -120,7 +123,7 @@ def _kind(subject: Subject) -> str:
 
 
 def _finding(part: _Part, kind: str, subject: Subject, run: Run, pvalue: float | None) -> GroupFinding:
-    size = sizes_of_sums(kind, part.n, part.sums[SIZES], subject.levels, bool(subject.event_shape), run)
+    size = sizes_of_sums(kind, part.n, part.sizes, subject.levels, bool(subject.event_shape), run)
     known: dict[str, Any] = {}
     if part.alone is not None and pvalue is not None:
         test, interval = part.alone.test, part.alone.interval

@@ -15,6 +15,7 @@ from kernelcal.explanation import columns_of_text, cuts_of, values_of_groups
 from kernelcal.kernels import Kernel
 from kernelcal.predictions import as_predictions
 from kernelcal.runs import Run
+from kernelcal.sketch.exact import DIGITS
 from kernelcal.sketch.findings import SketchResult
 from kernelcal.sketch.grouped.columns import MOST_GROUPS, GroupColumn, GroupedCase, checked_pool, refuse_many
 from kernelcal.sketch.grouped.findings import SIZES, by_group_of
@@ -24,7 +25,7 @@ from kernelcal.sketch.subject import Settings, Subject, refuse_different
 from kernelcal.sketch.sums import Arrays, added, check_arrays, sums_of
 from kernelcal.surroundings import archive_bytes, checksum, format_of, read_archive, write_archive
 
-__all__ = ["GroupedSketch", "empty_like", "load_sketch"]
+__all__ = ["GroupedSketch", "empty_like", "load_sketch", "refuse_other_groups"]
 
 
 _FILE = ("kernelcal groups", 1)  # what files are called, and their version
@@ -323,8 +324,8 @@ def _read_groups(path: Any, names: dict[str, list[str]], arrays: Arrays, sketch:
     own = _of_groups(sketch._subject, sketch._settings)
     for column, groups in found.items():
         for group, sums in groups.items():
-            if sums[SIZES].shape != (NUMBER,):
-                raise InputError(f"the figures of {column} {group} are not {NUMBER} numbers")
+            if sums[SIZES].shape != (DIGITS, NUMBER) or sums[SIZES].dtype != np.int64:
+                raise InputError(f"the figures of {column} {group} are not {NUMBER} exact sums")
             check_arrays(path, _without_sizes(sums), sketch._settings, own)
         if sum(int(sums["n"]) for sums in groups.values()) != sketch.n:
             raise InputError(f"the groups of {column} have other rows than all of them together")
@@ -332,21 +333,37 @@ def _read_groups(path: Any, names: dict[str, list[str]], arrays: Arrays, sketch:
 
 
 def load_sketch(path: Any) -> Sketch:
-    """Read a sketch that was saved, with groups or without."""
+    """Read a sketch that was saved, with groups or without; of its bytes, as `kernelcal.surroundings.InMemory`."""
     kind: type[Sketch] = GroupedSketch if format_of(path) == _FILE[0] else Sketch
     return kind.load(path)
 
 
-def empty_like(case: Case, options: Mapping[str, Any], pool: int | None = None) -> Sketch:
-    """Empty sketch like some rows of files, with the columns of groups that they have."""
+def empty_like(case: Case, options: Mapping[str, Any]) -> Sketch:
+    """Empty sketch like some rows of files, with the columns of groups that they have; `pool_groups` is an option."""
+    own = {name: x for name, x in options.items() if name != "pool_groups"}
+    pool = checked_pool(options.get("pool_groups"))
     if not isinstance(case, GroupedCase):
         if pool is not None:
             raise InputError(
                 "pool_groups (--pool-groups) says how groups are kept, and none were asked for: say groups"
             )
-        return Sketch.like(case.predictions, **options)
+        return Sketch.like(case.predictions, **own)
     texts = {name: [*map(str, values)] for name, values in (case.groups or {}).items()}
-    return GroupedSketch.like(case.predictions, groups=columns_of_text(texts), pool=pool, **options)
+    return GroupedSketch.like(case.predictions, groups=columns_of_text(texts), pool=pool, **own).look_at(case)
+
+
+def refuse_other_groups(like: Sketch, groups: str | None, name: str = "like=") -> None:
+    """Refuse other groups than those of the sums to which rows are to be added; `groups` are names with commas."""
+    own = [column.name for column in like.columns] if isinstance(like, GroupedSketch) else []
+    asked = [one.strip() for one in (groups or "").split(",") if one.strip()]
+    if asked != own:
+        listed = ",".join(own)
+        cure = f"say groups='{listed}' (--groups {listed})" if own else "leave groups (--groups) out"
+        raise InputError(f"{name} holds {_named(own)}, and {_named(asked)} were asked for: {cure}")
+
+
+def _named(columns: Sequence[str]) -> str:
+    return f"groups of {', '.join(columns)}" if columns else "no groups"
 
 
 def _checked_columns(groups: Any) -> tuple[GroupColumn, ...]:

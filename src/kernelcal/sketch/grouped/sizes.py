@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,13 @@ from kernelcal.errors import InputError
 from kernelcal.explanation import Sizes, claims_of, gap_variances, hits, kind_of
 from kernelcal.inference.intervals import expected
 from kernelcal.runs import Run
+from kernelcal.sketch.exact import floating, number_of
 from kernelcal.statistics import crps_rows_of, log_score_rows_of, weighted_interval_score_rows_of
 
 __all__ = ["NUMBER", "size_sums", "sizes_of_sums"]
 
 
-NUMBER = 9  # of sums
+NUMBER = 9  # of sums, of which each has digits
 _ENOUGH = 20  # rows, for the normal law
 _FLOOR = 1e-300
 
@@ -27,55 +29,55 @@ Ends = tuple[float, float]
 
 
 def size_sums(case: Case) -> np.ndarray:
-    """Nine sums over rows, by the kind of their predictions; what a kind does not have is 0.
+    """Nine exact sums over rows, by the kind of their predictions; what a kind does not have is 0.
 
     First the number of rows whose gap has a variance that is known, and the sum of these; then the proper score and its
     square. Of classes: whether it happened, what was said, and of the outcomes other than the likeliest their expected
     number, and their log scores and squares times it. Of numbers: the standardised residual and its square, the outcome
-    and what was predicted. Of quantiles: the gap and its square, and
-    what was claimed.
+    and what was predicted. Of quantiles: the gap and its square, and what was claimed.
     """
     kind, n = kind_of(case.predictions), len(case)
     variances = gap_variances(case.predictions)
-    found = [0.0, 0.0] if variances is None else [float(n), float(variances.sum())]
+    known = np.zeros((2, n)) if variances is None else np.stack([np.ones(n), variances])
     more = {"quantiles": _of_quantiles, "numbers": _of_numbers}.get(kind, _of_classes)(case)
-    return np.pad(np.array([*found, *more]), (0, NUMBER - len(found) - len(more)))
+    columns = np.concatenate([known, np.stack(more), np.zeros((NUMBER - 2 - len(more), n))])
+    return floating(columns.T)
 
 
-def _squares(x: np.ndarray | None) -> list[float]:
-    return [math.nan, math.nan] if x is None else [float(x.sum()), float((x * x).sum())]
+def _squares(x: np.ndarray) -> list[np.ndarray]:
+    x = np.asarray(x, dtype=np.float64)
+    return [x, x * x]
 
 
-def _of_classes(case: Case) -> list[float]:
+def _of_classes(case: Case) -> list[np.ndarray]:
     hit, p = hits(case)
-    likely = case.predictions.table().astype(np.float64)
+    likely = np.array(case.predictions.table(), dtype=np.float64)
     scores = -np.log(np.maximum(likely, _FLOOR))
     likely[np.arange(len(likely)), likely.argmax(axis=1)] = 0
-    surprises = [float((likely * scores**k).sum()) for k in (0, 1, 2)]
-    return [*_squares(log_score_rows_of(case)), float(hit.sum()), float(p.sum()), *surprises]
+    surprises = [(likely * scores**k).sum(axis=1) for k in (0, 1, 2)]
+    return [*_squares(log_score_rows_of(case)), hit.astype(np.float64), p, *surprises]
 
 
-def _of_numbers(case: Case) -> list[float]:
-    batch = case.predictions
-    z = np.asarray(batch.standardised(case.targets), dtype=np.float64).reshape(len(case), -1).mean(axis=1)
-    mean = to_numpy(batch.mean)
-    known = not batch.event_shape and bool(np.isfinite(mean).all())
-    told = [float(case.targets.sum()), float(mean.sum())] if known else [math.nan, math.nan]
-    try:
-        scores = None if batch.event_shape and not hasattr(batch, "crps") else crps_rows_of(case)
-    except InputError:
-        scores = None
+def _of_numbers(case: Case) -> list[np.ndarray]:
+    batch, n = case.predictions, len(case)
+    z = np.asarray(batch.standardised(case.targets), dtype=np.float64).reshape(n, -1).mean(axis=1)
+    told, scores = [np.full(n, np.nan)] * 2, np.full(n, np.nan)
+    if not batch.event_shape:
+        told = [np.asarray(case.targets, dtype=np.float64), to_numpy(batch.mean).astype(np.float64)]
+    with suppress(InputError):  # of a family that has no such score
+        scores = np.asarray(crps_rows_of(case), dtype=np.float64)
     return [*_squares(scores), *_squares(z), *told]
 
 
-def _of_quantiles(case: Case) -> list[float]:
+def _of_quantiles(case: Case) -> list[np.ndarray]:
     (shares, claimed), _ = claims_of(case)  # without ties, which a sketch refuses, both bounds are one
-    told = float(np.broadcast_to(claimed, len(case)).sum())
+    told = np.broadcast_to(claimed, len(case)).astype(np.float64)
     return [*_squares(weighted_interval_score_rows_of(case)), *_squares(shares - claimed), told]
 
 
-def sizes_of_sums(kind: str, n: int, sums: np.ndarray, levels: Any, vector: bool, run: Run) -> Sizes:
-    """Figures of n rows by their sums; `levels` are those of quantiles, and vectors have no interval of their score."""
+def sizes_of_sums(kind: str, n: int, digits: np.ndarray, levels: Any, vector: bool, run: Run) -> Sizes:
+    """Figures of n rows by their exact sums; levels are those of quantiles, and vectors have no interval of a score."""
+    sums = number_of(digits)
     counted, variance, score, square = sums[:4].tolist()
     ways = {"quantiles": _quantile_sizes, "numbers": _number_sizes}.get(kind, _class_sizes)
     observed, predicted, gap, interval = ways(n, sums[4:], levels, run)
@@ -110,7 +112,7 @@ def _log_score_interval(n: int, score: float, square: float, surprises: np.ndarr
 
 
 def _number_sizes(n: int, sums: np.ndarray, levels: Any, run: Run) -> Found:
-    observed, predicted = (None if math.isnan(x) else x / n for x in sums[2:4].tolist())
+    observed, predicted = (x / n if math.isfinite(x) else None for x in sums[2:4].tolist())
     total, square = float(sums[0]), float(sums[1])
     return observed, predicted, total / n, _mean_interval(n, total, square, run)
 
