@@ -1,5 +1,12 @@
 """How the documentation is built: python -m sphinx -W --keep-going -b html docs docs/_build/html."""
 
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import related
+
 import kernelcal
 
 project = "kernelcal"
@@ -61,3 +68,5 @@ def setup(app):
     """Methods that scikit-learn adds to its estimators are described there."""
     added = ("set_fit_request", "set_score_request")
     app.connect("autodoc-skip-member", lambda app, what, name, thing, skip, options: True if name in added else None)
+    # before numpydoc (500) reads the sections
+    app.connect("autodoc-process-docstring", related.add_see_also, priority=400)

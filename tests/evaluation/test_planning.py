@@ -136,7 +136,11 @@ def test_command_line_plan(file, capsys):
 def test_long_work_is_said_in_a_line(file, capsys, monkeypatch):
     import importlib
 
-    monkeypatch.setattr(importlib.import_module("kernelcal.cli.command"), "_LONG", 0.0)
+    command = importlib.import_module("kernelcal.cli.command")
+    monkeypatch.setattr(command, "_LONG", 0.0)
+    assert main(["evaluate", file, "--draws", "19"]) == 0
+    assert "plan for" not in capsys.readouterr().out  # so few probabilities are not even planned
+    monkeypatch.setattr(command, "_LITTLE", 0)
     assert main(["evaluate", file, "--draws", "19"]) == 0
     assert capsys.readouterr().out.splitlines()[1].startswith("plan for 150 rows: estimate: exact pairs; test:")
     assert main(["evaluate", file, "--draws", "19", "--json"]) == 0

@@ -5,7 +5,7 @@ import pytest
 
 import kernelcal as kc
 from kernelcal.errors import InputError
-from kernelcal.kernels.base import CrossPairs, Points
+from kernelcal.kernels.points import CrossPairs, Points
 from kernelcal.pairs import features
 from kernelcal.residuals import ClassResidual
 

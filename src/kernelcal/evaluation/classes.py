@@ -54,6 +54,13 @@ class ClassEvaluation(Evaluation):
         Share of rows that a threshold of one half calls that class. With 0 or 1 the accuracy is the share of a class.
     event : str
         Name of that class.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> result = kc.evaluate([0, 1, 1, 0] * 5, [0.2, 0.8, 0.7, 0.4] * 5, draws=99)
+    >>> result.accuracy, round(result.log_score, 3)
+    (1.0, 0.328)
     """
 
     title: ClassVar[str] = "Calibration of class predictions"

@@ -63,6 +63,13 @@ class Draws:
         What the draws are for: of one seed, those of two purposes are independent.
     coupling : Coupling, optional
         How uniform numbers of rows depend on each other; default not at all.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.inference import Draws
+    >>> Draws(0, "example").targets(kc.Bernoulli([0.2, 0.7, 0.6]), 0, 2).shape
+    (2, 3)
     """
 
     def __init__(self, rng: Any, purpose: str, coupling: Coupling | None = None) -> None:

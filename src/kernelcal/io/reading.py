@@ -28,7 +28,7 @@ __all__ = ["Data", "form_of", "is_in_lines", "opened", "outcomes_beside", "read"
 
 
 def read(paths: Sequence[Path], options: ReadOptions) -> Data:
-    """Read targets and predictions.
+    r"""Read targets and predictions.
 
     Parameters
     ----------
@@ -41,6 +41,18 @@ def read(paths: Sequence[Path], options: ReadOptions) -> Data:
     ------
     InputError
         With file, line, column and remedy.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from kernelcal.io import ReadOptions, read
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "rows.csv"
+    ...     _ = path.write_text("y,p\n0,0.2\n1,0.7\n")
+    ...     data = read([path], ReadOptions())
+    >>> data.y, data.predictions
+    (array([0, 1]), Bernoulli(p=array([0.2, 0.7]), classes=None, notes=(), question=None))
     """
     return read_source(opened(paths, options), options)
 

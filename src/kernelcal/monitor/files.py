@@ -28,7 +28,13 @@ def write_monitor(monitor: Any, path: Any, *, backup: bool) -> None:
     sets = {"batches": dict(sorted(monitor._batches.items())), "drew": sorted(monitor._drew)}
     looks = {"history": [[k, n, _plain(a), _plain(b)] for k, n, a, b in monitor.history]}
     arrays = {f"{k}/{name}": x for k, lane in enumerate(monitor._lanes) for name, x in lane.arrays().items()}
-    write_archive(path, _FILE, {**head, **sets, **looks}, arrays, backup=backup)
+    write_archive(
+        path,
+        _FILE,
+        {**head, **sets, **looks, "notes": monitor.notes, "ruled_out": monitor.ruled_out},
+        arrays,
+        backup=backup,
+    )
 
 
 def read_monitor(cls: type[Any], path: Any) -> Any:
@@ -41,7 +47,8 @@ def read_monitor(cls: type[Any], path: Any) -> Any:
         made.rows, made._batches, made._drew = int(head["rows"]), dict(head["batches"]), set(head["drew"])
         made.alarm, made.drift_alarm = (None if one is None else Alarm(*one) for one in head["alarms"])
         made.history = [(k, n, _number(a), _number(b)) for k, n, a, b in head["history"]]
-        made._lens = str(head["lens"])
+        made._lens, made.notes = str(head["lens"]), list(map(str, head.get("notes", ())))
+        made.ruled_out = head.get("ruled_out")
         if head["kind"] is not None:
             own = {**head["kind"], "levels": tuple(head["kind"]["levels"])}
             own["names"] = None if own["names"] is None else tuple(own["names"])

@@ -53,6 +53,13 @@ class ExactPairs(Engine):
     the kernel matrices are held where all of them fit 256 MiB, since then a draw only looks up pairs of equal
     targets. The extra ``threads`` (threadpoolctl) holds the linear algebra
     library to one thread a worker, which matters from about 50 classes.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> y, p = kc.datasets.m2(3).sample(60, rng=0)
+    >>> abs(float(kc.skce(y, p, engine=kc.ExactPairs(rows=16))) - float(kc.skce(y, p))) < 1e-15
+    True
     """
 
     rows: int | None = None
@@ -119,6 +126,13 @@ class Nystrom(FeatureEngine):
     is 1; an exact test keeps its level whatever both are, since directions are of the predictions alone. What a share
     leaves out of an error has about ``sqrt(1 - share)`` of its standard deviation under calibration.
     Cost: O(n D (m + D)) once, O(n D) a draw, with a share below 1 the directions in the place of D.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> y, p = kc.datasets.m2(3).sample(60, rng=0)
+    >>> abs(float(kc.skce(y, p, engine=kc.Nystrom(landmarks=40))) - float(kc.skce(y, p))) < 1e-3
+    True
     """
 
     landmarks: int = 256
@@ -226,6 +240,15 @@ class RandomFourier(FeatureEngine):
     For profiles with a known spectrum (Laplacian, Gaussian, Matern, rational quadratic, inverse multiquadric)
     in an L2 metric, and the Laplacian in total variation; sums, products and scaled kernels need `Nystrom`.
     Cost: O(n D d) once, O(n D) a draw.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> y, p = kc.datasets.m2(3).sample(60, rng=0)
+    >>> kernel = kc.Gaussian()
+    >>> exact = float(kc.skce(y, p, prediction_kernel=kernel))
+    >>> abs(float(kc.skce(y, p, prediction_kernel=kernel, engine=kc.RandomFourier(512))) - exact) < 0.02
+    True
     """
 
     frequencies: int = 1024

@@ -43,6 +43,8 @@ _MAKING = 1.5  # arrays of the size of a part at once while its features are mad
 
 _INDICATORS = 2**20  # of some rows in all draws: they stay in the cache, and sums of single precision are short
 
+_RESIDUALS = 2**17  # of some rows in all draws: what they are made of stays in the cache
+
 _SECONDS, FEATURE = 2e-8, 3e-11  # seconds of a feature of a row, and of one times a residual in a draw
 
 _SINGLE_FROM = 50_000  # rows times residual features; above, features are held in float32
@@ -205,10 +207,12 @@ class _DenseTotal(Total):
         self.sums = np.zeros((size, draws * residual.dimension))
 
     def add(self, rows: slice, phi: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        r = self.residual[rows].batch(targets)
-        self.draws = r.shape[1]
-        self.sums += phi.T @ r.reshape(len(r), -1).astype(phi.dtype, copy=False)
-        return np.einsum("nbk,nbk->bn", r, r)
+        self.draws, norms = len(targets), np.empty((len(targets), len(phi)))
+        for part in row_slices(len(phi), max(1, _RESIDUALS // (len(targets) * self.residual.dimension))):
+            r = self.residual[rows][part].batch(targets[:, part])
+            self.sums += phi[part].T @ r.reshape(len(r), -1).astype(phi.dtype, copy=False)
+            norms[:, part] = np.einsum("nbk,nbk->bn", r, r)
+        return norms
 
     def value(self) -> np.ndarray:
         return self.sums.reshape(len(self.sums), self.draws, -1).transpose(2, 1, 0)

@@ -33,6 +33,14 @@ class ScoreChange:
         What it falls by.
     low, high : float
         Interval of the gain, over clusters or along time where rows depend; both the gain where it is infinite.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> y, p = kc.datasets.m2(3).sample(80, rng=0)
+    >>> change = kc.recalibration.recalibrate(y[:40], p[:40], "temperature").check(y[40:], p[40:]).changes[0]
+    >>> change.name, round(change.before - change.after - change.gain, 12)
+    ('log score', -0.0)
     """
 
     name: str

@@ -48,6 +48,14 @@ class Checked(Shown):
         Coverage of the intervals.
     before, after : Case
         The rows themselves, which a page draws; not compared, and not in `to_dict`.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> y, p = kc.datasets.m2(3).sample(80, rng=0)
+    >>> check = kc.recalibration.recalibrate(y[:40], p[:40], "temperature").check(y[40:], p[40:])
+    >>> check.n, sorted(check.scores)[:1]
+    (40, ['Brier score'])
     """
 
     kind: str

@@ -62,6 +62,14 @@ class Recalibration(Shown):
         How the rows of the fit depend on each other, which the interval of the gain allows for.
     weighted : bool
         Whether they had case weights.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> y, p = kc.datasets.m2(3).sample(60, rng=0)
+    >>> found = kc.recalibration.recalibrate(y, p, "temperature")
+    >>> found.method, found(p[:2]).probs.shape
+    ('temperature', (2, 3))
     """
 
     fit: FittedMap

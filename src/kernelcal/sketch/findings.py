@@ -71,6 +71,16 @@ class SketchResult(Evaluation):
     with 0 by the larger one of its standard errors, that of calibrated outcomes and that of the observed rows, all of
     them together at the level ``alpha`` by the normal law. Outcomes that had been ruled out are proof: the p-value is
     then 1 / (B + 1), since no draw has any.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> y, p = kc.datasets.m2(3).sample(60, rng=0)
+    >>> sketch = kc.Sketch(kc.Gaussian(0.5), engine=kc.RandomFourier(16), draws=19)
+    >>> _ = sketch.update(y, p)
+    >>> result = sketch.result()
+    >>> result.n, result.pvalue
+    (60, 0.05)
     """
 
     title: ClassVar[str] = "Calibration, from one pass"

@@ -52,6 +52,13 @@ class StreamResult(SketchResult):
         What was planned.
     sketch : Sketch
         The sums themselves, to be saved, or added to those of other days.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.sketch import SketchResult
+    >>> issubclass(kc.stream.StreamResult, SketchResult)
+    True
     """
 
     read: str
@@ -350,10 +357,7 @@ def prepared(
     pilot, description = pilot_of(survey)
     lens = make_lens(pilot.predictions)
     pilot = pilot.through(lens)
-    asked = {**options, "pool_groups": pool_groups}
-    empty = empty_like(pilot, asked) if like is None else like.empty()
-    if isinstance(empty, GroupedSketch) and like is not None:
-        empty.look_at(pilot)
+    empty = empty_like(pilot, {**options, "pool_groups": pool_groups}, like)
     plan = _plan(survey, pilot, empty, why, client if dask else None)
     seen = () if survey.roles.keys else suspicions(pilot.predictions, pilot.targets)  # keys shuffle what was looked at
     return Pass(survey, empty, lens, _read(survey, description), plan, run, dask, client, seen)

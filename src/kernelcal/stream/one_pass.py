@@ -162,7 +162,7 @@ class OnePass:
                 "as expected?"
             )
         pilot = found.case.through(lens)
-        empty = empty_like(pilot, options) if like is None else like.empty()
+        empty = empty_like(pilot, options, like)
         size = seconds_and_bytes(pilot, empty)
         notes = () if whole or like is not None else (_FIRST.format(sample.num_rows),)
         begun = cls(roles, empty, lens, replace(run, progress=None), batches.name, found.description, *size, notes)

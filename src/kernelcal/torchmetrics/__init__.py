@@ -78,6 +78,12 @@ class SketchMetric(Metric):  # type: ignore[misc]
     default row numbers labels are redrawn by place, so p-values of other partitions of the rows differ as those of
     other seeds do, and each is exact; with `rows` they are the same. A sampler that repeats rows to make parts equal
     changes the p-value slightly; with `rows` the repetition is refused.
+
+    Examples
+    --------
+    >>> from kernelcal.torchmetrics import CalibrationPValue, SketchMetric
+    >>> issubclass(CalibrationPValue, SketchMetric)
+    True
     """
 
     is_differentiable = False

@@ -170,6 +170,14 @@ class DefaultFamily(Statistic):
         Default: exact pairs while a draw takes at most 1.7 ms a kernel (any number of rows of one
         probability, whose pairs a scan sums, 3,000 of ten classes, 600 of numbers), above it Nystrom features. The
         level is exact with either.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> y, p = kc.datasets.m2(3).sample(60, rng=0)
+    >>> test = kc.calibration_test(y, p, statistic=kc.DefaultFamily(factors=[1.0]), draws=99)
+    >>> test.pvalue, [member.name for member in test.members][:3]
+    (0.01, ['slope', 'bias', 'bins'])
     """
 
     kernel: Stationary = field(default_factory=Laplacian)

@@ -56,6 +56,14 @@ class GroupColumn:
         Where ranges of numbers begin, all but the lowest; None of values that are names.
     names : tuple of str, or None
         Groups that are told apart, all others being pooled; None where every value is a group, at most 50.
+
+    Examples
+    --------
+    >>> from kernelcal.sketch import GroupColumn
+    >>> GroupColumn("age", cuts=(40.0, 65.0)).groups_of([17, 40, 81])
+    ['below 40', '40 to below 65', '65 and above']
+    >>> GroupColumn("ward", names=("east", "west")).groups_of(["east", "attic"])
+    ['east', 'all others']
     """
 
     name: str

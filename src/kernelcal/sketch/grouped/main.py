@@ -333,13 +333,44 @@ def _read_groups(path: Any, names: dict[str, list[str]], arrays: Arrays, sketch:
 
 
 def load_sketch(path: Any) -> Sketch:
-    """Read a sketch that was saved, with groups or without; of its bytes, as `kernelcal.surroundings.InMemory`."""
+    """Read a sketch that was saved, with groups or without.
+
+    Parameters
+    ----------
+    path : str or path
+        Of the file; or its bytes as `kernelcal.surroundings.InMemory`.
+
+    Returns
+    -------
+    Sketch
+        A `GroupedSketch` where groups were saved.
+
+    Raises
+    ------
+    InputError
+        For damaged, altered and foreign files.
+
+    Examples
+    --------
+    >>> import tempfile, kernelcal as kc
+    >>> from kernelcal.sketch import load_sketch
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     kc.Sketch(kc.Laplacian(0.2)).update([0, 1], [0.3, 0.8]).save(f"{folder}/monday.npz")
+    ...     load_sketch(f"{folder}/monday.npz").n
+    2
+    """
     kind: type[Sketch] = GroupedSketch if format_of(path) == _FILE[0] else Sketch
     return kind.load(path)
 
 
-def empty_like(case: Case, options: Mapping[str, Any]) -> Sketch:
-    """Empty sketch like some rows of files, with the columns of groups that they have; `pool_groups` is an option."""
+def empty_like(case: Case, options: Mapping[str, Any], like: Sketch | None = None) -> Sketch:
+    """Empty sketch like some rows of files, with the columns of groups that they have; `pool_groups` is an option.
+
+    With a sketch `like` this its settings and groups are taken.
+    """
+    if like is not None:
+        empty = like.empty()
+        return empty.look_at(case) if isinstance(empty, GroupedSketch) else empty
     own = {name: x for name, x in options.items() if name != "pool_groups"}
     pool = checked_pool(options.get("pool_groups"))
     if not isinstance(case, GroupedCase):

@@ -216,6 +216,14 @@ class ClassSignals(Statistic):
     -----
     Case weights w multiply every row: ``N_k = sum_i w_i 1[y_i = k]``, ``V_k = sum_i w_i^2 p_ik (1 - p_ik)``.
     Cost: O(n m + n min(m, 64)^2) once and O(n) a draw.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.statistics import ClassSignals
+    >>> y, p = kc.datasets.m2(3).sample(60, rng=0)
+    >>> [member.name for member in kc.calibration_test(y, p, statistic=ClassSignals(), draws=99).members]
+    ['slope', 'bias', 'bins']
     """
 
     def prepare(self, predictions: ClassPredictions, weights: np.ndarray | None = None) -> PreparedClassSignals:
