@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import json
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -33,15 +34,17 @@ from kernelcal.stream import (
     why_too_large,
     with_key,
 )
-from kernelcal.surroundings import refuse_place
+from kernelcal.surroundings import format_of, refuse_place
 
 __all__ = [
     "add_streaming",
     "check_streaming",
     "is_one_table",
+    "is_sums",
     "refuse_whole",
     "run_in_parts",
     "run_merge",
+    "run_sums_page",
     "why_after_reading",
     "why_in_parts",
 ]
@@ -53,6 +56,8 @@ _MERGED = (
     "Tables that are to be added up are saved with --like FIRST.npz, which takes the lengthscales of the first and "
     "numbers rows on, and with --first-row N besides where several follow the first; or all of them with --key NAMES"
 )
+_OF_ROWS = ("groups", "lens", "measures", "within", "given", "clusters", "horizon", "weights")
+_USUAL_TITLE = "Calibration report"
 _DIGITS = 40  # characters of a size: beyond, no machine has it
 
 
@@ -283,6 +288,39 @@ def _refuse_without_groups(total: Sketch, other: Sketch, first: Path) -> None:
     """Refuse to add sums of groups to sums without, which would lose them."""
     if isinstance(other, GroupedSketch) and not isinstance(total, GroupedSketch):
         raise InputError(f"these sums hold groups, and those of {first} hold none: save all with the same --groups")
+
+
+def is_sums(path: Path) -> bool:
+    """Tell whether a file holds what --save wrote."""
+    return format_of(path) in ("kernelcal sketch", "kernelcal groups")
+
+
+def run_sums_page(options: argparse.Namespace) -> int:
+    """Write the page of saved sums, for ``kernelcal report --state``; returns the exit status."""
+    from kernelcal.reporting import sums_page
+
+    if options.files:
+        raise InputError("--state is a page of sums alone: leave out the files, or leave out --state")
+    asked = next((name for name in _OF_ROWS if getattr(options, name.replace("-", "_"), None)), None)
+    if asked is not None:
+        raise InputError(
+            f"--state is a page of sums alone, which hold no rows: leave out --{asked}, or name the files instead of "
+            "--state"
+        )
+    run, sketch = Run(confidence_level=options.confidence_level, alpha=options.alpha), load_sketch(options.state)
+    refuse_few_draws(options, sketch.draws)
+    read = f"sums of {options.state}: {sketch.n:,} rows"
+    level, alpha = run.confidence_level, run.alpha
+    title = {} if options.title == _USUAL_TITLE else {"title": options.title}
+    told = {**title, "read": read, "command": shlex.join(["kernelcal", *map(str, options.said)])}
+    page = sums_page(sketch, options.output, confidence_level=level, alpha=alpha, **told)
+    result = sketch.result(level, alpha)
+    found = {"read": read, **result.to_dict()}
+    say(f"{page.verdict.heading}\nwrote {page.path}", to_errors=options.json)
+    status = ended_by(judged(str(options.state), result), options, found)
+    if options.json:
+        say(json.dumps(found, indent=2, allow_nan=False))
+    return status
 
 
 def _refuse_engine(options: argparse.Namespace) -> None:

@@ -174,6 +174,7 @@ def _exact(pairs: np.ndarray, estimate: Estimate, alpha: float, impossible: int,
     drawn = DrawnValues.of(pairs[:, None])
     outcome = drawn.outcome((estimate.name,))
     test = _test(estimate, outcome.pvalue, outcome.members[0].deviation, Exact.label, alpha, draws=drawn.draws)
+    test = replace(test, null_draws={estimate.name: pairs[1:] / (estimate.n * (estimate.n - 1.0))})
     if not impossible:
         return test
     proof = Member(f"impossible {what}", float(impossible), 1 / (drawn.draws + 1), float("nan"))

@@ -364,7 +364,7 @@ def load_sketch(path: Any) -> Sketch:
 
 
 def empty_like(case: Case, options: Mapping[str, Any], like: Sketch | None = None) -> Sketch:
-    """Empty sketch like some rows of files, with the columns of groups that they have; `pool_groups` is an option.
+    """Empty sketch like some rows of files, with the columns of groups that they have; one option is pool_groups.
 
     With a sketch `like` this its settings and groups are taken.
     """
