@@ -42,10 +42,15 @@ KINDS = {  # commands, typed beside the files of examples/ and tests/data
     ],
     "ensembles": ["report wind.npz -o ensembles.html"],
     "compare_two": ["report digits_logistic.csv digits_naive_bayes.csv -o compare_two.html"],
-    "compare_four": [],
+    "compare_four": [
+        "report digits_logistic.csv digits_naive_bayes.csv digits_both.csv digits_bold.csv -o compare_four.html"
+    ],
     "groups": ["report answers.jsonl --abstained answer= --clusters question --groups task -o groups.html"],
     "measures": [f"report biopsies.csv --target malignant --predictions risk --measures {MEASURES} -o measures.html"],
-    "survival": ["survival cohort.csv --horizons 12,24 -o survival.html"],
+    "survival": [
+        "survival cohort.csv --duration months --event status=dead --censoring-time study_end --family weibull "
+        "--parameters scale,shape --horizons 12,24 -o survival.html"
+    ],
     "history": [
         f"monitor {' '.join(f'day{k}.csv' for k in range(1, 9))} --target late --state days.npz --fail-on none",
         "report --state days.npz -o history.html",
@@ -137,6 +142,16 @@ def chart():
     typed(["compare", *files, "--plot", str(HERE / "images" / "compare.png")])
 
 
+def further_digits():
+    """Two more models of the digits: the mean of both, and one that is too sure."""
+    first, second = (pd.read_csv(f"digits_{name}.csv") for name in ("logistic", "naive_bayes"))
+    names = [name for name in first if name != "label"]
+    for name, p in (("both", (first[names] + second[names]) / 2), ("bold", first[names] ** 3)):
+        table = p.div(p.sum(axis=1), axis=0)
+        table.insert(0, "label", first["label"])
+        table.to_csv(f"digits_{name}.csv", index=False)
+
+
 def every_kind(folder, browser, only):
     """Make a page of every kind in the folder, and its pictures."""
     for place in (*(HERE.parent / "examples").iterdir(), *(HERE.parent / "tests" / "data").glob("*/*.csv")):
@@ -144,13 +159,11 @@ def every_kind(folder, browser, only):
             shutil.copy(place, folder)
     os.chdir(folder)
     runpy.run_path("make_days.py", run_name="__main__")
+    further_digits()
     for name in only or KINDS:
         for command in KINDS[name]:
             print("kernelcal", command, flush=True)
             assert typed(shlex.split(command)) == 0
-        if name == "compare_four":
-            models = {model: model for model in ("Logistic", "EMOS", "ENS", "EPC")}
-            kc.report("precip_Niamey_2016.csv", models, "compare_four.html", target="obs")
         for look, (width, scheme) in LOOKS.items():
             screenshot(browser, folder / f"{name}.html", width, scheme, whole=True).save(f"{name}_{look}.png")
         tab = browser.new_page()

@@ -252,8 +252,8 @@ def test_the_command_line_refuses_with_the_same_words_before_files_are_opened(ca
 
 def test_names_on_the_command_line_that_do_not_go_together_are_refused_before_files_are_opened(capsys):
     for arguments, message in (
-        (["--statistic", "skce", "--null", "block"], "null='block' needs statistic="),
-        (["--statistic", "pit", "--weights", "w"], "statistic='pit' ranks all rows alike"),
+        (["--statistic", "skce", "--null", "block"], "--null block needs statistic="),
+        (["--statistic", "pit", "--weights", "w"], "--statistic pit ranks all rows alike"),
         (["--statistic", "ece", "--engine", "nystrom"], "--engine chooses how pairs are summed"),
         (["--statistic", "pit", "--engine", "nystrom"], "--engine chooses how pairs are summed"),
         (["--statistic", "ckce", "--engine", "nystrom"], "engine of a CKCE must be ExactPairs(), RandomFourier(100)"),

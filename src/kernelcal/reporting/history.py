@@ -17,6 +17,11 @@ from kernelcal.tables import Grid
 __all__ = ["history_page"]
 
 
+_MEND = (
+    "Do not rely on these predictions as they are: find out what changed in the batches below, mend the model, and "
+    "begin another state."
+)
+_GO_ON = "Go on as before, and look again with the next rows."
 _HEADER = ("Batch", "Rows so far", "E-value", "Drift, share of its bound", "Alarm")
 _CAPTION = (
     "Logarithms of the e-value and of the drift statistic after every batch, as shares of those of their bounds: 1 is "
@@ -77,7 +82,9 @@ def history_page(
     text = framed(
         "history.html",
         title,
-        Verdict("against" if raised else "nothing", heading, (monitor.verdict, *monitor.notes)),
+        Verdict(
+            "against" if raised else "nothing", heading, (monitor.verdict, *monitor.notes), _MEND if raised else _GO_ON
+        ),
         (chart,),
         Run(alpha=monitor.alpha),
         date=day(date),

@@ -191,6 +191,7 @@ _TELLS = {
     ),
     "leave": ("several", "Leave the predictions alone: no map makes them clearly better."),
 }
+_LIKELY = "Use the map: it likely brings the predictions closer to what happens, though chance may have made the gain."
 _WORSE = "Leave the predictions alone: the map takes them further from what happens."
 
 
@@ -198,6 +199,8 @@ def _verdict(about: _About) -> Verdict:
     """What to do, in the first sentence; then what changed, how sure that is, and what is left."""
     found, check, change = about.found, about.check, about.change
     tone, heading = _TELLS[found.advice]
+    if found.advice == "use" and change.low <= 0:
+        heading = _LIKELY
     if about.fit is None and found.advice == "leave" and change.high < 0:
         tone, heading = "against", _WORSE
     sentences = [] if check is None else [_happened(check)]

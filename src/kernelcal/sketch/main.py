@@ -311,11 +311,14 @@ class Sketch:
         """Return all that the rows seen have left, by name: sums, and the intervals of rows ``starts`` and ``stops``.
 
         Sums of several sketches of the same settings add up, array by array, and intervals stand one after the other;
-        Sums of several sketches of the same settings add up, array by array, and intervals stand one after the other;
         `with_arrays` makes a sketch of these. So sketches travel through libraries that reduce arrays. They are whole
         numbers of 64 bits. Where rows are known by keys, ``keys`` stands for the intervals.
         """
-        return {**self._sums, **self._rows.arrays()}
+        return {**self._sums, **self.seen()}
+
+    def seen(self) -> Arrays:
+        """Return which rows were seen: intervals of their numbers, or the smallest identities of their keys."""
+        return self._rows.arrays()
 
     def with_arrays(self, arrays: Mapping[str, Any]) -> Self:
         """Return a sketch of the same settings and subject with sums as `arrays` gives them.
@@ -343,7 +346,7 @@ class Sketch:
             raise InputError("a sketch that has seen no predictions cannot take sums: make it with Sketch.like(some)")
         if len(seen[0]):
             check_arrays("these sums", sums, self._settings, other._subject)
-            rows = _kind(seen).of_parts(float(sums["n"]), *seen)
+            rows = _kind(seen).of_parts(int(sums["n"]), *seen)
             other._take(sums, rows, other._subject, ())
         return other
 
@@ -380,7 +383,7 @@ class Sketch:
         subject = None if self._subject is None else self._subject.plain()
         head = {"settings": self._settings.plain(), "subject": subject, "notes": list(self._notes)}
         rows = {"next": self._rows.next, "whole": self._rows.whole}
-        return {**head, **rows}, {**self._rows.arrays(), **self._sums}
+        return {**head, **rows}, {**self.seen(), **self._sums}
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Self:
@@ -398,17 +401,13 @@ class Sketch:
             told = head["next"], head["whole"]
             sketch._subject = None if head["subject"] is None else Subject.from_plain(head["subject"])
             sketch._notes = tuple(map(str, head["notes"]))
-        except InputError as error:
-            raise InputError(f"{path} is not a whole sketch: {error}") from None
-        except Exception as error:  # settings of any shape, which anything may refuse
-            raise InputError(f"{path} is not a whole sketch: {type(error).__name__}, {error}") from None
-        try:
             if arrays:
                 check_arrays(path, arrays, sketch._settings, sketch._subject)
             sketch._rows = _kind(seen).of_file(path, *seen, *told, float(arrays["n"]) if arrays else 0)
-        except InputError:
-            raise
-        except Exception as error:  # a subject of any shape
+        except InputError as error:
+            known = str(error).startswith(f"{path} is not a whole sketch: ")
+            raise InputError(str(error) if known else f"{path} is not a whole sketch: {error}") from None
+        except Exception as error:  # settings and a subject of any shape, which anything may refuse
             raise InputError(f"{path} is not a whole sketch: {type(error).__name__}, {error}") from None
         if head.get("checksum") != checksum(head, whole):
             raise InputError(

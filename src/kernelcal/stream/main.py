@@ -18,13 +18,13 @@ from kernelcal.io import ReadOptions, explained, how_found
 from kernelcal.io.columns import count
 from kernelcal.kernels import Laplacian
 from kernelcal.lenses import Lens
-from kernelcal.pairs import RandomFourier
+from kernelcal.pairs import RandomFourier, thread_count, threaded_stream
 from kernelcal.predictions import is_in_chunks, is_in_parts
 from kernelcal.runs import Progress, Run
 from kernelcal.sketch import GroupedSketch, Sketch, SketchResult, empty_like
-from kernelcal.stream.adding import SketchedRows, sum_rows
-from kernelcal.stream.batches import with_key
-from kernelcal.stream.formats import BATCH_BYTES
+from kernelcal.stream.adding import SketchedRows, placed_batches, sum_rows
+from kernelcal.stream.batches import Place, with_key
+from kernelcal.stream.formats import BATCH_BYTES, Columns
 from kernelcal.stream.on_dask import ChunkFrame, add_up_on, current_client, survey_frame, threads_of
 from kernelcal.stream.survey import Survey, pilot_of, seconds_and_bytes, survey_files
 
@@ -88,7 +88,6 @@ class StreamResult(SketchResult):
 
 
 _OF_SKETCH = ("prediction_kernel", "target_kernel", "bins", "second_moments")
-_HELD = 3  # times the size of a sketch: what is added to what, and the sum
 _LIBRARIES = 1e8  # bytes of Python and the libraries
 _BYTES = _LIBRARIES + 2e8  # and of what is at work for a batch
 LEAST = _BYTES - _LIBRARIES + 3 * BATCH_BYTES  # bytes of any pass, beside the libraries
@@ -141,8 +140,8 @@ def evaluate_files(
     memory : int, optional
         Bytes that the pass may take beside what Python and the libraries do, or it is refused before the work.
     pool_groups : int, optional
-        Of the columns of ``groups`` keep so many values, those that are most frequent in the rows that are looked at
-        first, and pool all others as one group. Default: every value is a group, and more than 50 are refused.
+        Of the columns of ``groups`` keep so many values, the most frequent of the rows that are looked at first, and
+        pool all others. Default: every value is a group, and more than 50 are refused.
     **columns
         What the files hold, as on the command line: ``target``, ``predictions``, ``groups``, ``kind``, ``classes``,
         ``mean``, ``std``, ``quantiles``, ``drop_missing``, ... Names are text ``"a,b"``, a glob ``"p*"``, or a list.
@@ -182,7 +181,8 @@ def evaluate_files(
     >>> folder.cleanup()
     """
     run = Run(confidence_level=confidence_level, alpha=alpha, draws=draws, rng=rng, progress=progress, engine=engine)
-    options, asked = sketch_options(run, sketch), with_key(read_options(columns), key)
+    options = {**sketch_options(run, sketch), "pool_groups": pool_groups}
+    asked = with_key(read_options(columns), key)
     refuse_lens(lens)
     given = [paths] if isinstance(paths, str) or hasattr(paths, "__fspath__") else list(paths)
     survey = survey_files(given, asked)
@@ -194,7 +194,6 @@ def evaluate_files(
         options=options,
         dask=client is not None,
         client=client,
-        pool_groups=pool_groups,
     )
     keep_within(begun, memory)
     return begun.result(run.progress)
@@ -261,7 +260,8 @@ def evaluate_frame(
     of_arrays = isinstance(frame, tuple) and len(frame) == 2 and all(map(is_in_chunks, frame))
     if of_arrays:  # what is said beside them is an array too, and refused by its name
         columns = {name: name if getattr(x, "shape", ()) else x for name, x in columns.items()}
-    options, asked = sketch_options(run, sketch), with_key(read_options(columns), key)
+    options = {**sketch_options(run, sketch), "pool_groups": pool_groups}
+    asked = with_key(read_options(columns), key)
     refuse_lens(lens)
     if of_arrays:
         frame = ChunkFrame(*frame)
@@ -280,7 +280,6 @@ def evaluate_frame(
         options=options,
         dask=True,
         client=client,
-        pool_groups=pool_groups,
     )
     return begun.result(run.progress)
 
@@ -328,13 +327,20 @@ class Pass:
 
 
 def _add_up_here(survey: Survey, empty: Sketch, lens: Any, progress: Progress | None) -> SketchedRows:
-    """Read every part once; no more than a batch is held."""
+    """Read every part once; no more than a batch a thread is held, and one."""
     sums, done, total = SketchedRows(empty.empty()), 0, survey.rows
-    for part in survey.parts:
-        for rows in sum_rows(sums, part.batches(survey.roles), part.place, survey.roles, lens):
-            done += rows
-            if progress is not None:
-                progress(done, total)
+    batches = (placed for part in survey.parts for placed in placed_batches(part.batches(survey.roles), part.place))
+
+    def added_up(placed: tuple[Columns, Place]) -> tuple[SketchedRows, int]:
+        columns, place = placed
+        found = SketchedRows(empty.empty())
+        return found, sum(sum_rows(found, [columns], place, survey.roles, lens))
+
+    for found, rows in threaded_stream(added_up, batches, None):
+        sums.merge(found)
+        done += rows
+        if progress is not None:
+            progress(done, total)
     return sums
 
 
@@ -348,7 +354,6 @@ def prepared(
     dask: bool = False,
     client: Any = None,
     like: Sketch | None = None,
-    pool_groups: int | None = None,
 ) -> Pass:
     """Look at some rows and decide what will be done; `make_lens` is given the predictions of some rows.
 
@@ -357,28 +362,23 @@ def prepared(
     pilot, description = pilot_of(survey)
     lens = make_lens(pilot.predictions)
     pilot = pilot.through(lens)
-    empty = empty_like(pilot, {**options, "pool_groups": pool_groups}, like)
+    empty = empty_like(pilot, options, like)
     plan = _plan(survey, pilot, empty, why, client if dask else None)
     seen = () if survey.roles.keys else suspicions(pilot.predictions, pilot.targets)  # keys shuffle what was looked at
     return Pass(survey, empty, lens, _read(survey, description), plan, run, dask, client, seen)
 
 
 def keep_within(begun: Pass, memory: int | None) -> None:
-    """Refuse a limit of memory that the pass does not keep, and groups beyond those that it leaves room for."""
-    refuse_too_little(begun.plan, memory)
-    if memory is not None and isinstance(begun.empty, GroupedSketch):
-        begun.empty.within_bytes((memory - begun.plan.bytes + _LIBRARIES) / _HELD)
-
-
-def refuse_too_little(planned: Plan, memory: int | None) -> None:
-    """Refuse a limit of memory that one pass does not keep: there is nothing that takes less."""
-    taken = planned.bytes - _LIBRARIES
+    """Refuse a limit of memory that the pass does not keep: nothing takes less; and groups that it has no room for."""
+    planned, taken = begun.plan, begun.plan.bytes - _LIBRARIES
     if memory is not None and taken > memory:
         raise InputError(
             f"one pass over {planned.n:,} rows takes about {size_in_words(taken)} beside the libraries, more than "
             f"--memory {size_in_words(memory)}: the least that works is {least_in_words(taken)}; fewer --draws or "
             f"--features (of groups, --pool-groups) take less, down to {size_in_words(LEAST)}"
         )
+    if memory is not None and isinstance(begun.empty, GroupedSketch):
+        begun.empty.within_bytes((memory - taken) / (thread_count(None) + 3))
 
 
 def least_in_words(size: float) -> str:
@@ -433,13 +433,13 @@ def explain_files(paths: Any, options: ReadOptions, command: Sequence[str]) -> s
 
 def _plan(survey: Survey, pilot: Case, empty: Sketch, why: str, client: Any) -> Plan:
     seconds, size = seconds_and_bytes(pilot, empty)
-    workers = 1 if client is None else threads_of(client)
+    workers = thread_count(None) if client is None else threads_of(client)
     where = "" if client is None else f", Dask on {count(workers, 'thread')}"
     groups = f", {empty.held_in_words}" if isinstance(empty, GroupedSketch) else ""
     engine = f"{empty.engine.describe(pilot.predictions)}{groups}{where}"
-    step = Step("one pass", engine, _BYTES + 3 * BATCH_BYTES + _HELD * size, seconds * survey.rows / workers)
-    predictions = pilot.predictions
-    return Plan(survey.rows, predictions.columns, type(predictions).__name__, empty.draws, (step,), why)
+    here = thread_count(None) + 1  # batches at work or read, and the sums of each beside those of all
+    step = Step("one pass", engine, _BYTES + here * (BATCH_BYTES + size) + 2 * size, seconds * survey.rows / workers)
+    return Plan(survey.rows, pilot.predictions.columns, type(pilot.predictions).__name__, empty.draws, (step,), why)
 
 
 def _read(survey: Survey, description: str) -> str:

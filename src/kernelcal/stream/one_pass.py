@@ -188,7 +188,7 @@ class OnePass:
         InputError
             With the partition, the batch and the row in it, and the remedy.
         """
-        return self._sketched(Batches.of(batches), partition, None).to_bytes()
+        return self._sketched(Batches.of(batches), partition, None).marked().to_bytes()
 
     def merged(self, parts: Iterable[bytes]) -> bytes:
         """Sums of several parts as those of one: a node of a tree, on any worker."""
