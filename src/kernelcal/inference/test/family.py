@@ -55,6 +55,7 @@ __all__ = [
     "impossible_note",
     "impossible_rows",
     "prepared_signals",
+    "ruled_out_in_words",
     "spectral_target",
 ]
 
@@ -385,8 +386,13 @@ def _ruled_out(signals: Signals, members: tuple[Member, ...], n: int, alpha: flo
     for member in members:
         if member.name.startswith("impossible") and member.value > 0 and member.pvalue <= alpha:
             count, what = round(member.value / signals.proof), member.name.removeprefix("impossible ")
-            return (f"{count:,} of {n:,} {what}s had been ruled out (predicted probability 0)",)
+            return (ruled_out_in_words(count, n, what),)
     return ()
+
+
+def ruled_out_in_words(count: int, n: int, what: str) -> str:
+    """Say how many labels or targets the predictions had ruled out."""
+    return f"{count:,} of {n:,} {what}s had been ruled out (predicted probability 0)"
 
 
 def impossible_rows(predictions: Predictions, targets: np.ndarray) -> np.ndarray:
