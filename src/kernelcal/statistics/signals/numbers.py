@@ -21,11 +21,8 @@ __all__ = ["NumberSignals", "PreparedNumberSignals", "far_rows", "of_shape", "of
 
 
 _FAR = 5.0  # normal scores; calibrated outcomes lie further from their middle once in two million rows
-
 _CLEAR = 2.5  # standard deviations of a sum under calibration
-
 _FEW = 0.05  # share of rows up to which far ones are few
-
 _QUARTILES = 1.3489795  # between the quartiles of a normal law, in standard deviations
 
 
@@ -134,17 +131,13 @@ def of_shape(moments: np.ndarray) -> str:
 
 
 _BY_ITSELF = 1.96  # standard errors of a sum that is clear if no other is looked at
-
 _FEW_DRAWS = 5  # of fewer draws the standard deviation says next to nothing
 
 # weights of impossible targets, bias, dispersion, interactions, PIT and its cells, chosen on simulated data: shifts and
 # wrong widths are met most often, and what the PIT sees no other group does
 _WEIGHTS = (1.0, 1.2, 1.2, 0.8, 1.4, 0.8)
-
 _CELLS = 8, 64  # of equal width, at least and at most
-
 _AT_ONCE = 2**17  # scores of some draws, which stay in the cache
-
 _BY = ("bias by location", "bias by scale", "dispersion by location", "dispersion by scale")
 
 
