@@ -22,6 +22,14 @@ _NORMAL = 1.96  # standard errors that chance seldom gives
 _SEEN = 2.8  # standard errors of a shift that a two-sided test at 5 % finds in 4 of 5 cases: 1.96 + 0.84
 _WORDS = (  # what a direction means, for readers who do not know the word
     ("over-confident", "It is over-confident: it claims more certainty than it delivers."),
+    (
+        "no single direction: how frequencies",
+        "It says too much in some places and too little in others, in no simple order: the pictures show where.",
+    ),
+    (
+        "no single direction: neither",
+        "No one shift and no one width of all predictions explains it: the pictures show where they are off.",
+    ),
     ("under-confident", "It is under-confident: it claims less certainty than it delivers."),
 )
 
