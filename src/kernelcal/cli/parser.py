@@ -162,7 +162,11 @@ def _add_report(commands: Any) -> argparse.ArgumentParser:
         help="a file a model (of a folder or glob too), or one table of several",
     )
     page.add_argument(
-        "--state", type=Path, metavar="FILE", help="a page of the history that kernelcal monitor keeps, without files"
+        "--state",
+        type=Path,
+        metavar="FILE",
+        help="a page of the history that kernelcal monitor keeps, or of sums that evaluate --save or merge -o wrote, "
+        "without files",
     )
     page.add_argument("-o", "--output", type=Path, default=Path("report.html"), metavar="PAGE", help=_PAGE)
     page.add_argument(
