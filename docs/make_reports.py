@@ -55,6 +55,10 @@ KINDS = {  # commands, typed beside the files of examples/ and tests/data
         f"monitor {' '.join(f'day{k}.csv' for k in range(1, 9))} --target late --state days.npz --fail-on none",
         "report --state days.npz -o history.html",
     ],
+    "sums": [
+        "evaluate biopsies.csv --target malignant --predictions risk --save sums.npz",
+        "report --state sums.npz -o sums.html",
+    ],
     "before_after": ["recalibrate temperatures.csv --clusters week --save map.json --report before_after.html"],
 }
 LOOKS = {"wide": (1200, "light"), "phone": (400, "light"), "dark": (1200, "dark"), "paper": (718, "light")}
