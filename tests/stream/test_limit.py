@@ -89,8 +89,8 @@ def test_what_cannot_go_in_parts_is_refused_before_the_work(tmp_path, capsys):
     assert "more than --memory 100 MB, and such files are not read in parts: fewer --draws, a coarser --lens" in err
     with pytest.raises(InputError, match="and such a file is not read in parts: fewer draws, or a larger memory"):
         kc.evaluate(path.with_suffix(".npz"), memory=10**8)
-    assert main(["evaluate", str(path), "--memory", "100MB", "--groups", "ward"]) == 2
-    assert "--groups cannot be said of files read in one pass" in capsys.readouterr().err
+    assert main(["evaluate", str(path), "--memory", "100MB", "--weights", "ward"]) == 2
+    assert "--weights cannot be said of files read in one pass" in capsys.readouterr().err
 
 
 def _npz(path):

@@ -16,7 +16,7 @@ from kernelcal.plots import percent
 from kernelcal.reporting.result import ModelReport
 from kernelcal.tables import Grid, few_rule
 
-__all__ = ["pairs", "ranking", "where"]
+__all__ = ["groups_table", "pairs", "ranking", "where"]
 
 
 _PAIRS = 45  # ten models; of more pairs the surest are shown
@@ -145,7 +145,7 @@ def where(model: ModelReport) -> dict[str, Any]:
         "witness": None if found is None else found.witness,
         "groups": None if groups is None else groups.verdict,
         "differences": () if groups is None else groups.differences_in_words,
-        "by_group": [] if groups is None else [_groups(groups)],
+        "by_group": [] if groups is None else [groups_table(groups)],
         "sampled": model.explained_rows if _sampled(model) else 0,
         "notes": [note for note in notes if note not in model.evaluation.notes],
     }
@@ -166,7 +166,8 @@ def _given(found: GivenResult) -> Grid:
     return Grid("Places of the columns that were given, the surest first", table.header, table.rows, notes)
 
 
-def _groups(found: ByGroup) -> Grid:
+def groups_table(found: ByGroup) -> Grid:
+    """Groups, the surest first."""
     shown = found.findings[:_GROUPS]
     left = len(found.findings) - len(shown)
     level, numbers = percent(found.confidence_level), found.gap_name == "mean standardised residual"

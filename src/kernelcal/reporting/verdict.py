@@ -15,13 +15,29 @@ from kernelcal.inference.test import impossible_rows
 from kernelcal.predictions import ClassPredictions, Quantiles
 from kernelcal.reporting.figures import is_number, top_or_event
 
-__all__ = ["Verdict", "evaluations", "verdict_of", "verdict_of_several"]
+__all__ = [
+    "Verdict",
+    "chance_in_words",
+    "direction_in_words",
+    "evaluations",
+    "size_in_words",
+    "verdict_of",
+    "verdict_of_several",
+]
 
 
 _NORMAL = 1.96  # standard errors that chance seldom gives
 _SEEN = 2.8  # standard errors of a shift that a two-sided test at 5 % finds in 4 of 5 cases: 1.96 + 0.84
-_WORDS = (  # what a direction means, for readers who do not know the word
+PLAIN_WORDS = (  # what a direction means, for readers who do not know the word
     ("over-confident", "It is over-confident: it claims more certainty than it delivers."),
+    (
+        "no single direction: how frequencies",
+        "It says too much in some places and too little in others, in no simple order: the pictures show where.",
+    ),
+    (
+        "no single direction: neither",
+        "No one shift and no one width of all predictions explains it: the pictures show where they are off.",
+    ),
     ("under-confident", "It is under-confident: it claims less certainty than it delivers."),
 )
 
@@ -67,7 +83,7 @@ def verdict_of(case: Case, found: Evaluation) -> Verdict:
         *_of_groups(found),
         _how_sure(case, found),
         *_doubts(found),
-        _how_large(found),
+        size_in_words(found),
     )
     does = "do" if what == "probabilities" else "does"
     heading = f"The stated {what} {does} not match what happened."
@@ -195,16 +211,18 @@ def _overlap(case: Case) -> bool:
 
 def _directions(batch: Any, found: Evaluation) -> list[str]:
     assert found.test is not None  # for the type checker: there is one where it rejects
-    sentences = []
     two = isinstance(batch, ClassPredictions) and batch.n_classes == 2  # whose averages have been said already
     told = [w for w in found.test.directions if "had been ruled out" not in w]  # it has a sentence of its own
     named = [w for w in told if not (two and w.startswith("class "))]
     if two and _mostly_biased(found):
         named = []  # probabilities that are all too low or too high are no question of certainty
-    for words in named[:3]:
-        plain = next((sentence for word, sentence in _WORDS if words.startswith(word)), None)
-        sentences.append(plain or f"{words[:1].upper()}{words[1:].rstrip('.')}.")
-    return sentences
+    return [direction_in_words(words) for words in named[:3]]
+
+
+def direction_in_words(words: str) -> str:
+    """Say a direction in a sentence, for readers who do not know the word."""
+    plain = next((sentence for word, sentence in PLAIN_WORDS if words.startswith(word)), None)
+    return plain or f"{words[:1].upper()}{words[1:].rstrip('.')}."
 
 
 def _mostly_biased(found: Evaluation) -> bool:
@@ -221,20 +239,25 @@ def _ruled_out(targets: np.ndarray, batch: Any) -> str:
 
 def _how_sure(case: Case, found: Evaluation) -> str:
     assert found.test is not None  # for the type checker
-    p = found.test.pvalue
-    often = "fewer than 1" if p < 0.001 else f"at most {math.ceil(1000 * p - 1e-9)}"
     law = "" if found.test.null.startswith("exact") else ", as far as the test is that of many rows"
     provided = "if rows are independent of each other"
     if case.rows is not None:
         law = f"; {found.test.null}"
         provided = "if rows depend on each other as was said" if case.rows.overlap else "if forecasts do not overlap"
+    return chance_in_words(found.test.pvalue, provided, law)
+
+
+def chance_in_words(p: float, provided: str, law: str = "") -> str:
+    """Say how often chance gives as strong an evidence, provided that something holds."""
+    often = "fewer than 1" if p < 0.001 else f"at most {math.ceil(1000 * p - 1e-9)}"
     return (
         f"Chance does not explain it, {provided}: of 1,000 data sets like this one, a model "
         f"whose statements are right would give evidence as strong as this in {often} (p = {p:.3g}{law})."
     )
 
 
-def _how_large(found: Evaluation) -> str:
+def size_in_words(found: Evaluation) -> str:
+    """Say that many rows find small errors."""
     return (
         "With many rows even a small error is found: how large it is, and whether it matters, is in the numbers below."
         if found.n >= 2000

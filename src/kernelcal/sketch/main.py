@@ -255,16 +255,18 @@ class Sketch:
         subject = Subject.of(case.predictions, self._settings)
         self._refuse_other(subject)
         refuse_too_many(self.n + len(case))
-        numbers: range | np.ndarray
         if keys is None:
-            numbers = checked_rows(len(case), first_row, rows, self._rows.next)
+            numbers: Any = checked_rows(len(case), first_row, rows, self._rows.next)
             seen = self._seen(RowSet.of(numbers))
         else:
             numbers = checked_keys(len(case), first_row, rows, keys)
             seen = self._seen(KeySet.of(numbers), numbers)
-        sums = added(self._sums, sums_of(case, placed, numbers, self._settings, subject))
+        sums = added(self._sums, self._sums_of(case, placed, numbers, subject))
         self._take(sums, seen, subject, case.predictions.notes)
         return self
+
+    def _sums_of(self, case: Case, placed: Any, numbers: range | np.ndarray, subject: Subject) -> Arrays:
+        return sums_of(case, placed, numbers, self._settings, subject)
 
     def merge(self, other: Sketch) -> Self:
         """Add the rows of another sketch of the same settings.
@@ -398,17 +400,13 @@ class Sketch:
             told = head["next"], head["whole"]
             sketch._subject = None if head["subject"] is None else Subject.from_plain(head["subject"])
             sketch._notes = tuple(map(str, head["notes"]))
-        except InputError as error:
-            raise InputError(f"{path} is not a whole sketch: {error}") from None
-        except Exception as error:  # settings of any shape, which anything may refuse
-            raise InputError(f"{path} is not a whole sketch: {type(error).__name__}, {error}") from None
-        try:
             if arrays:
                 check_arrays(path, arrays, sketch._settings, sketch._subject)
             sketch._rows = _kind(seen).of_file(path, *seen, *told, float(arrays["n"]) if arrays else 0)
-        except InputError:
-            raise
-        except Exception as error:  # a subject of any shape
+        except InputError as error:
+            known = str(error).startswith(f"{path} is not a whole sketch: ")
+            raise InputError(str(error) if known else f"{path} is not a whole sketch: {error}") from None
+        except Exception as error:  # settings and a subject of any shape, which anything may refuse
             raise InputError(f"{path} is not a whole sketch: {type(error).__name__}, {error}") from None
         if head.get("checksum") != checksum(head, whole):
             raise InputError(

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from kernelcal.errors import InputError
-from kernelcal.sketch import Sketch
+from kernelcal.sketch import Sketch, load_sketch
 from kernelcal.stream.batches import Place, Roles, batch_of
 from kernelcal.stream.formats import Columns
 from kernelcal.surroundings import InMemory, archive_bytes, checksum, read_archive
@@ -73,7 +73,7 @@ class SketchedRows:
         told, arrays = read_archive(InMemory(content, "these bytes"), _PART, "the sums of a part")
         if told.pop("checksum", None) != checksum(told, arrays):
             raise InputError("these bytes were altered after they were written: their checksum is another")
-        sketch = Sketch.from_bytes(arrays["sketch"].tobytes())
+        sketch = load_sketch(InMemory(arrays["sketch"].tobytes(), "these bytes of a sketch"))
         return cls(sketch, int(told["missing"]), int(told["unwanted"]), arrays["marks"])
 
 
