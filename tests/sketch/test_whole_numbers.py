@@ -12,6 +12,7 @@ from scipy.stats import binom, chisquare
 import kernelcal as kc
 from kernelcal.errors import InputError
 from kernelcal.inference import keyed_words
+from kernelcal.predictions import MultivariateNormal
 from kernelcal.randomness import generator_of
 from kernelcal.sketch import Sketch, draws, exact, sums
 from kernelcal.sketch.draws import ClassLaws, DrawnLabels, RowWords
@@ -212,6 +213,47 @@ def test_cosines_are_far_from_the_middle_of_whole_numbers():
     """So that any library of the machine rounds them alike."""
     turns = np.arange(2**16) * (2 * np.pi / 2**16)
     assert np.abs(np.abs(2**12 * np.cos(turns) % 1) - 0.5).min() > 1e-7
+
+
+def _families(n=60):
+    """Predictions of numbers of many laws, whose functions of a row are to be those of the row alone."""
+    rng = np.random.default_rng(5)
+    where, wide, share = rng.normal(size=n), rng.uniform(0.5, 3, n), rng.uniform(0.1, 0.9, n)
+    factor = rng.normal(size=(n, 2, 2))
+    spread = np.einsum("nij,nkj->nik", factor, factor) + np.eye(2)
+    quantiles = np.sort(rng.normal(size=(n, 3)), axis=1)
+    return {
+        "normal": kc.Normal(where, wide),
+        "gamma": kc.Gamma(wide, wide[::-1].copy()),
+        "beta": kc.Beta(wide, wide[::-1].copy()),
+        "student": kc.StudentT(5.0, where, wide),
+        "poisson": kc.Poisson(wide),
+        "negative binomial": kc.NegativeBinomial(wide, wide[::-1].copy()),
+        "binomial": kc.Binomial(7, share),
+        "mixture": kc.Mixture([0.5, 0.5], [kc.Normal(where, wide), kc.Normal(where + 2, 1.0)]),
+        "quantiles": kc.Quantiles(quantiles, [0.2, 0.5, 0.7]),
+        "vectors": MultivariateNormal(np.stack([where, -where], axis=1), spread),
+    }
+
+
+@pytest.mark.parametrize("name", _families())
+def test_any_family_gives_the_same_bits_in_any_order(name):
+    batch = _families()[name]
+    y = batch.sample(1)[0]
+    empty = Sketch.like(batch, engine=ENGINE, draws=9)
+    whole, order = empty.empty().update(y, batch), np.random.default_rng(0).permutation(len(batch))
+    for number in (4, 60):
+        parts = [empty.empty().update(y[part], batch[part], rows=part) for part in np.array_split(order, number)]
+        assert sum(parts).to_bytes() == whole.to_bytes()
+        found, expected = ({**one.result().to_dict(), "seconds": 0} for one in (sum(parts), whole))
+        assert found == expected
+
+
+def test_a_kernel_that_tells_no_classes_apart_finds_nothing():
+    batch = kc.Categorical(np.random.default_rng(0).dirichlet([1, 1, 1], 30))
+    sketch = Sketch(KERNEL, kc.FiniteKernel(np.ones((3, 3))), engine=ENGINE, draws=19)
+    found = sketch.update(np.zeros(30, dtype=int), batch).result()
+    assert (found.pvalue, float(found.estimate)) == (1.0, 0.0)
 
 
 # ---- limits and messages

@@ -196,7 +196,10 @@ def as_numbers(sums: Arrays, settings: Settings, subject: Subject) -> Arrays:
 def _most(subject: Subject) -> float:
     """Bound of the squared length of a residual, which the kernel and the classes alone tell."""
     if subject.of_classes:
-        return float(_residual(subject).bound())
+        most = float(_residual(subject).bound())
+        return (
+            most if most > 1e-12 * float(subject.target_kernel.bound()) else 0.0
+        )  # a kernel that tells no classes apart
     kernel = subject.target_kernel
     return 1.0 if isinstance(kernel, QuantileLevels) else 4 * float(kernel.bound())
 
@@ -225,7 +228,7 @@ def _of_classes(sums: Arrays, settings: Settings, subject: Subject, scale: float
     totals -= means[:, None, :]
     most = _most(subject)
     found = {
-        "totals": unit * _along(left, totals),
+        "totals": (unit if most > 0 else 0.0) * _along(left, totals),
         "diagonal": np.ldexp(scale**2 * d * sums["diagonal"], -diagonal_bits(most)),
     }
     if not subject.second_moments:
