@@ -1,7 +1,7 @@
 """Pages and their pictures: python docs/make_reports.py FOLDER.
 
 Makes the screenshots of docs/howto/report.rst and the chart of docs/howto/comparing_models.rst, for which it needs the
-data of shared/data, Chromium and playwright. A page that is in FOLDER already is not made again.
+data of shared/data, Chromium and playwright. What is in FOLDER already is not made again.
 
 ``--kinds`` makes instead a page of every kind, of examples/ and tests/data, and photographs each as a reader sees it:
 1,200 and 400 pixels wide, in the dark, and on paper. Look at them when a template changed: can somebody who knows no
@@ -61,7 +61,7 @@ KINDS = {  # commands, typed beside the files of examples/ and tests/data
     ],
     "before_after": ["recalibrate temperatures.csv --clusters week --save map.json --report before_after.html"],
 }
-LOOKS = {"wide": (1200, "light"), "phone": (400, "light"), "dark": (1200, "dark")}
+LOOKS = {"wide": (1200, "light"), "phone": (400, "light"), "dark": (1200, "dark"), "paper": (718, "light")}
 
 
 def cifar10(path):
@@ -110,11 +110,12 @@ def language_models(path):
 PAGES = {"cifar10": cifar10, "covid": covid, "llm": language_models}
 
 
-def screenshot(browser, page, width, scheme, scale=1, whole=False):
+def screenshot(browser, page, width, scheme, scale=1, whole=False, media="screen"):
     context = browser.new_context(
         viewport={"width": width, "height": TOP}, color_scheme=scheme, device_scale_factor=scale
     )
     tab = context.new_page()
+    tab.emulate_media(media=media)
     tab.goto(page.resolve().as_uri())
     image = Image.open(io.BytesIO(tab.screenshot(full_page=whole))).convert("RGB")
     context.close()
@@ -136,10 +137,12 @@ def side_by_side(images):
     return wide
 
 
-def chart():
+def chart(folder):
     """The drawing of ``kernelcal compare`` in docs/howto/comparing_models.rst."""
-    files = [str(file) for file in sorted((DATA / "cifar10_networks").glob("*.npz"))]
-    typed(["compare", *files, "--plot", str(HERE / "images" / "compare.png")])
+    if not (folder / "compare.png").exists():
+        files = [str(file) for file in sorted((DATA / "cifar10_networks").glob("*.npz"))]
+        typed(["compare", *files, "--plot", str(folder / "compare.png")])
+    shutil.copy(folder / "compare.png", HERE / "images")
 
 
 def further_digits():
@@ -165,11 +168,9 @@ def every_kind(folder, browser, only):
             print("kernelcal", command, flush=True)
             assert typed(shlex.split(command)) == 0
         for look, (width, scheme) in LOOKS.items():
-            screenshot(browser, folder / f"{name}.html", width, scheme, whole=True).save(f"{name}_{look}.png")
-        tab = browser.new_page()
-        tab.goto((folder / f"{name}.html").resolve().as_uri())
-        tab.pdf(path=f"{name}.pdf", format="A4")
-        tab.close()
+            media = "print" if look == "paper" else "screen"  # 718 pixels are what A4 has between its margins
+            image = screenshot(browser, folder / f"{name}.html", width, scheme, whole=True, media=media)
+            image.save(f"{name}_{look}.png")
 
 
 def main():
@@ -183,7 +184,7 @@ def main():
         if options.kinds is not None:
             every_kind(folder, browser, options.kinds)
             return
-        chart()
+        chart(folder)
         for name, make in PAGES.items():
             if not (folder / f"{name}.html").exists():
                 print(make(folder / f"{name}.html"), flush=True)

@@ -219,3 +219,36 @@ def test_the_page_says_of_numbers_what_the_tables_have(experiment):
         f"{100 * better['100']:.0f} % of the sets with 100 rows, on {100 * better['500']:.0f} % with 500",
         f"on {100 * better['2000']:.0f} % with 2,000",
     )
+
+
+def test_what_is_decided_by_the_pool_is_in_the_table():
+    pool = table("pool")
+    said = " ".join((ROOT / "docs" / "decisions.rst").read_text(encoding="utf-8").split())
+    better = sorted(int(row["pool better on %"]) for row in pool)
+    known = span(pool, "known best better on %").replace(" %", "")
+    assert (better[-2] < 80 <= better[-1], pool[5]["pool better on %"]) == (True, str(better[-1]))  # fitted, 2,000
+    assert f"elsewhere {better[0]} to {better[-2]} % against the nearest" in said
+    assert f"reaches {known} % against the same packages, and of the differences" in said
+    assert f"{span(pool, 'clearly different on %')} are clear" in said
+    most = [max(float(row[list(row)[-1]]) for row in pool if row["n"] == n) for n in ("100", "500", "2000")]
+    assert "(100, 500, 2,000 rows): " + ", ".join(f"{value:.4f}".lstrip("0") for value in most) in said
+
+
+def test_what_is_decided_by_the_price_where_nothing_is_wrong_is_in_the_table():
+    price = {(row["classes"], row["n"]): row for row in table("null")}
+    said = " ".join((ROOT / "docs" / "decisions.rst").read_text(encoding="utf-8").split())
+
+    def nats(classes, n, name="divergence, 1e-3 nats"):
+        return f"{float(price[classes, n][name]) / 1000:.4f}".lstrip("0")
+
+    errors = " and ".join(nats("2", n, "standard error") for n in ("100", "500"))
+    assert f"{nats('2', '100')} and {nats('2', '500')}, with standard errors of {errors}" in said
+    several = ", ".join(f"{nats('3', n)} and {nats('5', n)}" for n in ("100", "500"))
+    assert f"Of several classes .010 and .001: {several}." in said
+    told = [int(row["told to use the map %"]) for row in price.values() if row["classes"] != "2"]
+    assert f"now {min(told)} to {max(told)} %" in said
+
+
+def test_the_page_says_how_often_the_forward_test_rejects_a_right_family():
+    shares = [float(r["forward test rejects %"]) for r in table("test") if r["setting"] == "one temperature is right"]
+    told_by_the_page(f"of a right family of maps it rejected {min(shares):.0f} to {max(shares):.0f} % of sets")

@@ -9,6 +9,7 @@ import pytest
 
 import kernelcal as kc
 from kernelcal.comparison import Standing
+from kernelcal.errors import InputError
 from kernelcal.evaluation import what_to_do
 from kernelcal.monitor import Monitor
 from kernelcal.reporting import report
@@ -185,3 +186,25 @@ def test_the_page_of_survival_says_what_to_do(factor, words):
     law = kc.predictions.Weibull(scale * factor, 1.5)
     found = evaluate((np.minimum(times, ends), times <= ends), law, censoring_time=ends, draws=39)
     assert advised(survival_page(found).to_html()).startswith(words)
+
+
+_spec = importlib.util.spec_from_file_location("subjects_with_maps", Path(__file__).with_name("subjects.py"))
+subjects = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(subjects)
+
+
+@pytest.mark.parametrize("name", subjects.SUBJECTS)
+def test_a_map_is_advised_where_there_is_one(name):
+    """What the page says can be typed: `recalibrate` takes these predictions, and refuses the others."""
+    from kernelcal.evaluation.verdicts import has_map
+    from kernelcal.recalibration import recalibrate
+
+    y, predictions, options = subjects.SUBJECTS[name]()
+    first = next(iter(predictions.values())) if isinstance(predictions, dict) else predictions
+    batch = kc.as_predictions(first, classes=options.get("classes"))
+    try:
+        recalibrate(y, batch, test=False)
+        there = True
+    except InputError:
+        there = False
+    assert has_map(batch) == there

@@ -171,3 +171,13 @@ def test_it_can_be_printed(opened):
     assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert tab.evaluate("getComputedStyle(document.querySelector('nav')).display") == "none"
     assert [pair for pair in tab.evaluate(CONTRASTS) if pair[0] < 4.5] == []
+
+
+def test_nothing_is_wider_than_paper(opened):
+    tab = opened(718)  # pixels between the margins of A4
+    tab.emulate_media(media="print")
+    wide = tab.evaluate(
+        "() => [...document.querySelectorAll('main table')].map(n => n.getBoundingClientRect().right)"
+        ".filter(right => right > 719)"
+    )
+    assert wide == []

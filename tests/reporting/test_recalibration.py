@@ -72,7 +72,7 @@ def test_scores_stand_beside_their_gain_and_its_interval(other):
         gain = rows[0] - rows[1]
         half = 1.959964 * gain.std() / np.sqrt(len(y))
         ends = (f"{x:+.4f}".replace("-", "\N{MINUS SIGN}") for x in (gain.mean() - half, gain.mean() + half))
-        row = (name, *(f"{x.mean():.4f}" for x in rows), f"{gain.mean():+.4f}", " to ".join(ends))
+        row = (name, f"{gain.mean():+.4f}", " to ".join(ends), *(f"{x.mean():.4f}" for x in rows))
         assert " ".join(row) in page.text, name
         low, high = check.to_dict()["gains"][name][1:]
         assert (low, high) == pytest.approx((gain.mean() - half, gain.mean() + half), rel=1e-5)

@@ -30,6 +30,13 @@ PAGES = {
         "recalibrate 'my table.csv' --target y --predictions p --method platt --draws 19 --report page.html"
     ],
 }
+TITLES = {
+    "one": "A &amp; &lt;b&gt;",
+    "measures": "Clinical prediction model",
+    "survival": "Predicted times to an event",
+    "history": "Monitor of calibration",
+    "before and after": "Before and after the map",
+}
 
 
 @pytest.fixture
@@ -53,12 +60,13 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("unrendered")
 @pytest.mark.parametrize("commands", PAGES.values(), ids=PAGES)
-def test_the_command_on_a_page_makes_the_page_again(folder, commands, capsys):
+def test_the_command_on_a_page_makes_the_page_again(folder, commands, capsys, request):
     for command in commands:
         status = main(shlex.split(command))
         assert status == 0, capsys.readouterr().err
     page = folder / "page.html"
     first = page.read_text(encoding="utf-8")
+    assert re.search(r"<h1>(.*?)</h1>", first)[1] == TITLES.get(request.node.callspec.id, "Calibration report")
     page.unlink()
     part = first.split('<section id="again"')[1]
     shown = html.unescape(re.search(r"<code>(.*?)</code>", part, re.DOTALL)[1])

@@ -100,6 +100,29 @@ def test_whatever_hands_out_rows(table, form):
     assert_same(found, expected(frame, y, p))
 
 
+class Interchanged:
+    """A frame that has no more than the protocol of data frames."""
+
+    def __init__(self, table):
+        self.__dataframe__ = table.__dataframe__
+
+
+def test_frames_of_other_libraries(table):
+    frame, y, p = table
+    arrow = pa.Table.from_pandas(frame, preserve_index=False)
+    assert_same(evaluate_batches(Interchanged(arrow), **OPTIONS), expected(frame, y, p))
+    assert_same(evaluate_batches([Interchanged(arrow[:9]), Interchanged(arrow[9:])], **OPTIONS), expected(frame, y, p))
+
+
+def test_evaluate_takes_tables_in_batches_where_a_key_is_said(table):
+    frame, y, p = table
+    asked = {name: x for name, x in OPTIONS.items() if name != "predictions"}
+    for rows_of in (frame, pa.Table.from_pandas(frame)):
+        assert_same(kc.evaluate(rows_of, "p_*", **asked), expected(frame, y, p))
+    duckdb = pytest.importorskip("duckdb")
+    assert_same(kc.evaluate(duckdb.sql("from frame order by p_cat"), "p_*", **asked), expected(frame, y, p))
+
+
 def test_frames_of_polars():
     pl = pytest.importorskip("polars")
     frame, y, p = keyed(3000)

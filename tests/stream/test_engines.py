@@ -100,7 +100,10 @@ def test_spark(spark, games, expected):
     page = {"games": rows}
     exec(code_of("Spark"), page)
     assert_same(page["result"], expected)
-    assert page["sums"].count() == 5
+    wrong = rows.selectExpr("id", "won", "case when id = 17 then 1.5 else p end as p")
+    with pytest.raises(Exception, match=r"kernelcal.errors.InputError: partition \d, batch \d+: .*row \d+") as caught:
+        wrong.mapInArrow(page["add_up"], "sums binary").collect()
+    assert "1.5" in str(caught.value)
 
 
 @pytest.mark.slow

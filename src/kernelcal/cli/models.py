@@ -127,7 +127,7 @@ def reported(models: dict[str, Data], options: argparse.Namespace) -> Report:
             draws=options.run.draws,
             rng=options.run.rng,
             early_stopping=options.run.early_stopping,
-            title=options.title,
+            **({} if options.title is None else {"title": options.title}),
             read={name if len(models) > 1 else "": data.description for name, data in models.items()},
             command=shlex.join(["kernelcal", *map(str, options.said)]),
             progress=progress,

@@ -172,7 +172,7 @@ def _add_report(commands: Any) -> argparse.ArgumentParser:
     page.add_argument(
         "--measures", metavar="NAMES", help="also a table of measures or fields a,b, as kernelcal measure"
     )
-    page.add_argument("--title", default="Calibration report", metavar="TEXT", help="title of the page")
+    page.add_argument("--title", metavar="TEXT", help="title of the page (default: what it is about)")
     _add_models(page.add_argument_group("the models"), plot=False)
     page.set_defaults(refuses=refuse_measures)
     return page

@@ -83,10 +83,9 @@ class Sketch:
     rows beside it, and a sum then differ by one unit.
 
     Assumes that rows are independent given the predictions: how strongly they depend would be learned from all of them
-    before targets are redrawn (`calibration_test` takes ``clusters=`` and ``horizon=``). There are no case weights.
+    first (`calibration_test` takes ``clusters=`` and ``horizon=``). There are no case weights.
 
-    Time a row: O(m D B) for m classes, and O((m D)^2) for the second moments. Memory: O(m D B + (m D)^2), and some 20
-    MB a thread for rows at work, whatever their number.
+    Time a row: O(m D B) for m classes, O((m D)^2) for the second moments. Memory: O(m D B + (m D)^2) for any rows.
 
     Examples
     --------

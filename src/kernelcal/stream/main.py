@@ -268,7 +268,7 @@ def evaluate_frame(
     if not is_in_parts(frame):
         raise InputError(
             f"a data frame in partitions is expected, such as dask.dataframe.from_pandas(frame, npartitions=8), got "
-            f"{type(frame).__name__}: use kernelcal.evaluate(y, predictions) for arrays"
+            f"{type(frame).__name__}: use kernelcal.evaluate(y, predictions) for arrays, evaluate_batches for batches"
         )
     client = current_client() if client is None else client
     survey = survey_frame(frame, asked, client)

@@ -115,7 +115,8 @@ def run_history(options: argparse.Namespace) -> int:
         )
     monitor = _loaded(options.state)
     command = shlex.join(["kernelcal", *map(str, options.said)])
-    page = history_page(monitor, options.output, title=options.title, command=command)
+    titled = {} if options.title is None else {"title": options.title}
+    page = history_page(monitor, options.output, command=command, **titled)
     say(f"{monitor.verdict}\nwrote {page}")
     return FINE
 
