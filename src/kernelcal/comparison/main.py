@@ -262,7 +262,8 @@ def _models(
         error = errors[name] if whole[name].predictions is case.predictions else None
         own = evaluated(whole[name], replace(run, progress=steps.next()), error)
         step = replace(run, progress=steps.next())
-        interval, plug_in, drawn[name] = conditional(case, ckce, step, own.pvalue, law)
+        pvalue = None if own.test is None else own.test.pvalue
+        interval, plug_in, drawn[name] = conditional(case, ckce, step, pvalue, law)
         found.append(ComparedModel(name, own, interval, plug_in))
     steps.finish()
     return found, drawn
@@ -298,7 +299,8 @@ def _one_outcome(models: Models) -> bool:
 
 def _near_0(differences: list[PairedDifference], models: list[ComparedModel]) -> list[PairedDifference]:
     """Say of ties whose models the exact test does not reject that both are near 0."""
-    calibrated = {m.name for m in models if m.evaluation.pvalue is not None and not m.evaluation.rejected}
+    tested = [(m.name, m.evaluation.test, m.evaluation.alpha) for m in models]
+    calibrated = {name for name, test, alpha in tested if test is not None and test.pvalue > alpha}
     return [
         replace(d, notes=(*d.notes, _NEAR_0)) if d.better is None and {d.first, d.second} <= calibrated else d
         for d in differences
