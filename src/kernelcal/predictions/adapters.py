@@ -403,7 +403,8 @@ def _refuse_not_normalizable(values: np.ndarray) -> None:
 
 def refuse_names(y: Any, predictions: Any) -> None:
     """A path, or a frame with names of its columns, where arrays are meant: say what reads names."""
-    texts = isinstance(predictions, list | tuple) and {type(name) for name in predictions} == {str}
+    texts = isinstance(predictions, list | tuple) and bool(predictions)
+    texts = texts and all(isinstance(name, str) for name in predictions)
     named = isinstance(predictions, str) or (texts and is_frame(y))
     if named or isinstance(y, str | Path):
         what = f"predictions from the name {predictions!r:.60}" if named else f"targets from {y!r:.60}"

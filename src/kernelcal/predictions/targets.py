@@ -40,8 +40,8 @@ def checked_weights(weights: Any, n: int) -> np.ndarray | None:
 
 def checked_pair(y: Any, predictions: Any, *, classes: Any = None, normalize: bool = False) -> tuple[np.ndarray, Any]:
     """Return labels 0 to m - 1, or numbers, and predictions of equal length, or refuse with the remedy."""
-    refuse_names(y, predictions)
     _refuse_misaligned(y, predictions)
+    refuse_names(y, predictions)
     read = predictions_of_numbers(predictions)  # pairs and distributions of other libraries have no shape to judge
     predictions = predictions if read is None else read
     targets = _target_array(y)
