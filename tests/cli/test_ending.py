@@ -217,7 +217,7 @@ def test_what_python_would_do_is_said_as_options(command, words, tmp_path, capsy
     [
         (
             "are these logits? Wrap them: kernelcal.Logits(x) (command line: --kind logits)",
-            "are these logits? say --kind logits",
+            "are these logits? Say --kind logits",
         ),
         ("pass lens=kernelcal.TopLabel() (command line: --lens top-label)", "say --lens top-label"),
         ("use draws=1,999, or ClassWise(joint='full')", "use --draws 1999, or --lens class-wise-joint"),

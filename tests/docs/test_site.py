@@ -1,5 +1,6 @@
 """The site as it was built (python -m sphinx -W -b html docs docs/_build/html): no dead link, anchor or picture."""
 
+import posixpath
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -29,25 +30,32 @@ class Page(HTMLParser):
 
 def faults(site):
     """What is dead on a site, in words."""
-    pages = {path: Page(path.read_text(encoding="utf-8")) for path in site.rglob("*.html")}
-    for path, page in pages.items():
-        name = path.relative_to(site)
-        for link in page.links:
+    there = {path.relative_to(site).as_posix() for path in site.rglob("*")}
+    pages = {name: Page((site / name).read_text(encoding="utf-8")) for name in sorted(there) if name.endswith(".html")}
+    for name, page in pages.items():
+
+        def placed(address, name=name):
+            """Name on the site of what an address stands for."""
+            path = unquote(urlsplit(address).path)
+            return posixpath.normpath(posixpath.join(posixpath.dirname(name), path)) if path else name
+
+        for link in set(page.links):
             parts = urlsplit(link)
             if parts.scheme or parts.netloc:
                 continue
-            there = (path.parent / unquote(parts.path)).resolve() if parts.path else path
-            if not there.exists():
+            target, place = placed(link), unquote(parts.fragment)
+            if target not in there and target != ".":
                 yield f"{name} links to {link}, which is not there"
-            elif parts.fragment and there in pages and unquote(parts.fragment) not in pages[there].anchors:
+            elif place and target in pages and place not in pages[target].anchors:
                 yield f"{name} links to {link}: no such place"
         for source, words in page.pictures:
             if not words:
                 yield f"{name}: {source} has no words"
-            if not urlsplit(source).scheme and not (path.parent / unquote(source)).exists():
+            if not urlsplit(source).scheme and placed(source) not in there:
                 yield f"{name}: {source} is not there"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not (SITE / "index.html").exists(), reason="the documentation was not built here")
 def test_the_site_has_no_dead_link_anchor_or_picture():
     assert list(faults(SITE)) == []

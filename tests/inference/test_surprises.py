@@ -396,6 +396,23 @@ def test_what_is_kept_of_drawn_rows_changes_no_value(engine, weighted, monkeypat
     np.testing.assert_allclose([changes(some) for some in (2.0, 4.5, 18.0)], found, rtol=1e-9, atol=1e-12)
 
 
+def test_single_precision_moves_no_draw_of_many_rows(monkeypatch):
+    y, p = data(900, 3, seed=8)
+    case, run = Case(y, kc.Categorical(p)), Run(draws=99, rng=4)
+    engine = kc.IncompleteCholesky(1e-8)
+    prepared = CKCE(prediction_kernel=kc.Gaussian(0.5), regularization=0.01, engine=engine).prepare(case.predictions)
+    request, found = Request(case, prepared, run), []
+    for first in (10**9, 0):
+        monkeypatch.setattr("kernelcal.statistics.conditional.operator._SINGLE_FROM", first)
+        monkeypatch.setattr("kernelcal.statistics.conditional.operator._SINGLE_ROWS", 400)
+        rows = RowBootstrap(prepared, y)
+        drawn = rows.drawn(request)
+        found.append(np.stack([drawn, rows.surprised(request, drawn)(4.5)]))
+    away = np.abs(found[1] - found[0]).max(axis=1) / found[0].std(axis=1)
+    assert (away < 1e-4).all()
+    assert (away > 0).all()  # it is another precision
+
+
 def test_draws_of_the_ckce_of_numbers_are_wider():
     y, mean, std = normal_data(20)
     kernel = Spectral(kc.Gaussian(0.8), 12)

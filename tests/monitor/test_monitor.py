@@ -410,6 +410,24 @@ def test_both_alarms_are_told_with_their_rows():
     assert monitor.verdict.startswith(told)
 
 
+def test_an_alarm_that_later_rows_take_back_has_no_change_point():
+    """A short run of bad luck, then ten times as many rows that are right."""
+    rng, monitor = np.random.default_rng(1), Monitor(alpha=1e-9)
+    while monitor.drift_alarm is None:
+        monitor.update(*binary(rng, 20, 0.2))
+    assert monitor.changepoint[0] < monitor.drift_alarm.row < 200
+    while monitor.changepoint is not None:
+        monitor.update(*binary(rng, 1000))
+    assert monitor.alarm is None
+    assert monitor.rows < 20_000
+    assert monitor.verdict.endswith("Later rows do not bear it out: what was won until then has been lost since.")
+    assert f"after row {monitor.drift_alarm.row}" in monitor.verdict
+    right = monitor.rows
+    while monitor.log_drift < 0:  # and a change in earnest
+        monitor.update(*binary(rng, 50, 0.3))
+    assert abs(monitor.changepoint[0] - right) < 100
+
+
 def test_files_keep_everything_and_days_count_once(tmp_path):
     rng, path = np.random.default_rng(6), tmp_path / "state.npz"
     days = [classes(rng, 90, 1.6) for _ in range(6)]

@@ -69,6 +69,7 @@ def test_the_page_of_sums(tmp_path, name):
         check(page, found)
     result = sketch.result()
     assert made.verdict.tone == "against"
+    assert made.verdict.advice.startswith("Do not use them as they are")
     for words in ("What sums cannot tell", "To repeat it", "no row is kept", "99", f"{result.n:,} rows", "2026-01-02"):
         assert words in page.text, words
     assert f"{result.pvalue:.3g}" in page.text
@@ -107,6 +108,7 @@ def test_a_calibrated_model_is_not_accused_and_not_praised():
 
     made = sums_page(_one(wrong=False))
     assert made.verdict.tone == "nothing"
+    assert made.verdict.advice.startswith("Nothing speaks against using them as they are")
     text = pages.Page(made.to_html()).text
     assert "That is not proof that they are right." in text
     assert "That does not show that the model is right in each of them." in text

@@ -57,7 +57,6 @@ _MERGED = (
     "numbers rows on, and with --first-row N besides where several follow the first; or all of them with --key NAMES"
 )
 _OF_ROWS = ("groups", "lens", "measures", "within", "given", "clusters", "horizon", "weights")
-_USUAL_TITLE = "Calibration report"
 _DIGITS = 40  # characters of a size: beyond, no machine has it
 
 
@@ -310,7 +309,7 @@ def run_sums_page(options: argparse.Namespace) -> int:
     refuse_few_draws(options, sketch.draws)
     read = f"sums of {options.state}: {sketch.n:,} rows"
     level, alpha = run.confidence_level, run.alpha
-    title = {} if options.title == _USUAL_TITLE else {"title": options.title}
+    title = {} if options.title is None else {"title": options.title}
     told = {**title, "read": read, "command": shlex.join(["kernelcal", *map(str, options.said)])}
     page = sums_page(sketch, options.output, confidence_level=level, alpha=alpha, **told)
     result = sketch.result(level, alpha)

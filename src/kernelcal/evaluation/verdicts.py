@@ -61,7 +61,9 @@ def law_in_words(test: TestResult) -> str:
 
 
 def has_map(batch: Any) -> bool:
-    """Whether `kernelcal.recalibration.recalibrate` has maps of such predictions."""
+    """Whether `kernelcal.recalibration.recalibrate` has maps of such predictions, or of a family of this name."""
+    if isinstance(batch, str):
+        return batch in {"Bernoulli", "Categorical", *(law.__name__ for law in _LAWS)}
     return isinstance(batch, _LAWS) or (isinstance(batch, Samples) and batch.exchangeable and not batch.event_shape)
 
 
@@ -72,8 +74,8 @@ def what_to_do(found: Any, batch: Any) -> str:
     ----------
     found : Evaluation
         With its groups, where there are some.
-    batch : Predictions
-        What was evaluated.
+    batch : Predictions or str
+        What was evaluated, or the name of its family.
     """
     wrong = [] if found.by_group is None else [f"{one.column} {one.name}" for one in found.by_group.rejected]
     if found.test is None:

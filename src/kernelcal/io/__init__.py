@@ -1,6 +1,6 @@
 """Files to predictions and targets: opened, their columns chosen, the kind of table told, and read."""
 
-from kernelcal.io.columns import CROSSING, KINDS, ReadOptions, flag, was_said
+from kernelcal.io.columns import CROSSING, KINDS, ReadOptions, flag, identities, was_said
 from kernelcal.io.labelled import is_labelled, labelled_source
 from kernelcal.io.libraries import arrow_arrays, is_table, table_columns
 from kernelcal.io.models import models_of, on_same_rows, read_models
@@ -30,6 +30,7 @@ __all__ = [
     "flag",
     "form_of",
     "how_found",
+    "identities",
     "is_constant",
     "is_in_lines",
     "is_labelled",

@@ -278,14 +278,17 @@ class Monitor(Shown):
     def changepoint(self) -> tuple[int, int, int] | None:
         """After which row a change began, with an interval of rows; None while nothing is seen.
 
-        It is where the leading expert was poorest; with the alarm after few rows it is 0, the beginning. The interval
-        held the change in 95 % or more of simulated streams that changed once; it has no proof.
+        It is where the leading expert was poorest; with the alarm after few rows it is 0, the beginning. None too where
+        that is after the alarm: later rows have taken back what raised it. The interval held the change in 95 % or more
+        of simulated streams that changed once; it has no proof.
         """
         lane = self._leading
         if lane is None or not self._tells:
             return None
         began, low, high = (min(row * self.horizon, self.rows) for row in lane.change())
-        return began, low, high
+        alarmed = max(one.row for one in (self.alarm, self.drift_alarm) if one is not None)
+        stands = self.log_drift >= 0 or self.log_evalue >= -math.log(self.alpha)
+        return (began, low, high) if stands or began < alarmed else None
 
     @property
     def direction(self) -> str:

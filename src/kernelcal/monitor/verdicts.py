@@ -26,9 +26,10 @@ def verdict_of(monitor: Any) -> str:
             "row makes up for that: if predictions were rounded, give all their digits to another state."
         )
     change = monitor.changepoint
-    since = "" if change is None else f"; the change began after row {_placed(monitor, change)}"
+    if change is None:
+        return f"{said}. Later rows do not bear it out: what was won until then has been lost since."
     words = f": {monitor.direction}" if monitor.direction else ""
-    return f"{said}{since}{words}."
+    return f"{said}; the change began after row {_placed(monitor, change)}{words}."
 
 
 def _when(alarm: Any) -> str:

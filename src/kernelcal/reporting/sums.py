@@ -11,6 +11,7 @@ import numpy as np
 from kernelcal.defaults import CONFIDENCE_LEVEL, SIGNIFICANCE
 from kernelcal.dependence import binomial_interval
 from kernelcal.errors import InputError
+from kernelcal.evaluation import what_to_do
 from kernelcal.explanation import ByGroup
 from kernelcal.plots import interval_plot, levels_plot, percent, reliability_plot
 from kernelcal.reporting.drawings import Drawing, Picture, drawn, evidence_drawing
@@ -28,7 +29,14 @@ from kernelcal.reporting.figures import (
 from kernelcal.reporting.page import day, environment, framed, groups_in_words, kernels_in_words
 from kernelcal.reporting.result import Page, refuse_path, write_whole
 from kernelcal.reporting.tables import groups_table
-from kernelcal.reporting.verdict import Verdict, chance_in_words, direction_in_words, size_in_words
+from kernelcal.reporting.verdict import (
+    Verdict,
+    chance_in_words,
+    direction_in_words,
+    doubts_in_words,
+    groups_matched,
+    size_in_words,
+)
 from kernelcal.runs import Run
 from kernelcal.statistics import BinTable
 
@@ -153,7 +161,7 @@ def _verdict(found: SketchResult) -> Verdict:
     what = "probabilities" if found.eces else "uncertainty"
     test = found.test
     assert test is not None  # for the type checker: every sketch has one
-    groups = () if found.by_group is None else (f"Group by group: {found.by_group.verdict}",)
+    advice, groups = what_to_do(found, found.family), groups_matched(found)
     if not found.rejected:
         sentences = [f"That is not proof that they are right. {found.n:,} rows gave p = {test.pvalue:.3g}."]
         if found.interval is not None and found.interval.upper > 0:
@@ -161,16 +169,18 @@ def _verdict(found: SketchResult) -> Verdict:
                 f"A kernel calibration error of up to {found.interval.root[1]:.3f} fits these data "
                 f"({found.interval.confidence_level:.0%} interval)."
             )
-        return Verdict("nothing", f"No evidence against the stated {what} was found.", (*sentences, *groups))
+        heading = f"No evidence against the stated {what} was found."
+        return Verdict("nothing", heading, (*groups, *sentences, *doubts_in_words(found)), advice)
     sentences = [
         _said_and_happened(found),
         *(direction_in_words(words) for words in test.directions[:3]),
-        chance_in_words(test.pvalue, "if rows are independent of each other"),
-        size_in_words(found),
         *groups,
+        chance_in_words(test.pvalue, "if rows are independent of each other"),
+        *doubts_in_words(found),
+        size_in_words(found),
     ]
     heading = f"The stated {what} {'do' if what == 'probabilities' else 'does'} not match what happened."
-    return Verdict("against", heading, tuple(text for text in sentences if text))
+    return Verdict("against", heading, tuple(text for text in sentences if text), advice)
 
 
 def _asked(found: SketchResult) -> tuple[BinTable, bool] | None:

@@ -19,7 +19,9 @@ __all__ = [
     "Verdict",
     "chance_in_words",
     "direction_in_words",
+    "doubts_in_words",
     "evaluations",
+    "groups_matched",
     "size_in_words",
     "verdict_of",
     "verdict_of_several",
@@ -74,15 +76,17 @@ def verdict_of(case: Case, found: Evaluation) -> Verdict:
         return Verdict("untested", heading, found.notes[:1], advice)
     if not found.rejected:
         heading = f"No evidence against the stated {what} was found."
-        return Verdict("nothing", heading, (*_of_groups(found), *_nothing(case, found), *_doubts(found)), advice)
+        return Verdict(
+            "nothing", heading, (*groups_matched(found), *_nothing(case, found), *doubts_in_words(found)), advice
+        )
     sentences = (
         _said_and_happened(targets, batch, own),
         *_directions(batch, found),
         _covered(case, found),
         _ruled_out(targets, batch),
-        *_of_groups(found),
+        *groups_matched(found),
         _how_sure(case, found),
-        *_doubts(found),
+        *doubts_in_words(found),
         size_in_words(found),
     )
     does = "do" if what == "probabilities" else "does"
@@ -90,7 +94,7 @@ def verdict_of(case: Case, found: Evaluation) -> Verdict:
     return Verdict("against", heading, tuple(s for s in sentences if s), advice)
 
 
-def _of_groups(found: Evaluation) -> tuple[str, ...]:
+def groups_matched(found: Evaluation) -> tuple[str, ...]:
     """In which groups what was stated does not match, by their names."""
     if found.by_group is None:
         return ()
@@ -102,7 +106,7 @@ def _of_groups(found: Evaluation) -> tuple[str, ...]:
     return (f"In {len(wrong)} of {len(tested)} groups it does not match what happened: {listed(wrong)}.", *differ)
 
 
-def _doubts(found: Evaluation) -> tuple[str, ...]:
+def doubts_in_words(found: Evaluation) -> tuple[str, ...]:
     """Why the p-value may be far too small, which nobody looks for in notes."""
     return tuple(f"But {note[:1].lower()}{note[1:]}." for note in doubts_of(found))
 

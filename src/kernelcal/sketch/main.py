@@ -233,7 +233,7 @@ class Sketch:
         rows : array of n integers, optional
             Identities of the rows in place of `first_row`, from 0 and each only once: for rows in any order.
         keys : array of n integers or texts, or mapping of str to such arrays, optional
-            What tells the rows apart wherever they are read, in place of numbers: `kernelcal.io.columns.identities`
+            What tells the rows apart wherever they are read, in place of numbers: `kernelcal.io.identities`
             says how a key becomes an identity. All rows of a sketch have keys, or none.
 
         Returns

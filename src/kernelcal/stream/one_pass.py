@@ -299,7 +299,7 @@ def evaluate_batches(
     Notes
     -----
     With a key a target is drawn from the seed, the number of the draw and the identity of its row
-    (`kernelcal.io.columns.identities`), and lengthscales come from the 2,048 rows of the smallest identities. What can
+    (`kernelcal.io.identities`), and lengthscales come from the 2,048 rows of the smallest identities. What can
     be gone through only once gives them from the first 2,048 rows, which is said.
 
     Examples

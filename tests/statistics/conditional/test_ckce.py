@@ -442,7 +442,7 @@ _ENGINES = r"engine of a CKCE must be ExactPairs\(\), RandomFourier\(100\) or In
         ({"regularization": math.nan}, "must be a positive finite number, got nan"),
         ({"regularization": "cv"}, "regularization must be a number or 'cross-validation', got 'cv'"),
         ({"estimator": "unbiased"}, "estimator must be one of plug-in, corrected, got 'unbiased'"),
-        ({"engine": kc.Nystrom(7)}, rf"{_ENGINES}, all of kernelcal, got Nystrom\(landmarks=7, rng=0\)"),
+        ({"engine": kc.Nystrom(7)}, rf"{_ENGINES}, all of kernelcal, got Nystrom\(landmarks=7, rng=0, share=1.0\)"),
         ({"engine": "cholesky"}, f"{_ENGINES}, all of kernelcal, got 'cholesky'"),
         ({"engine": None}, f"{_ENGINES}, all of kernelcal, got None"),
         ({"prediction_kernel": "linear"}, "prediction_kernel must be a kernel such as kernelcal.Gaussian"),

@@ -55,7 +55,7 @@ def identities(columns: Mapping[str, Any]) -> np.ndarray:
     Examples
     --------
     >>> import numpy as np
-    >>> from kernelcal.io.columns import identities
+    >>> from kernelcal.io import identities
     >>> [hex(x) for x in identities({"id": np.array([1, 2])})]
     ['0x5692161d100b05e5', '0xdbd238973a2b148a']
     >>> identities({"id": np.array(["2"])}) == identities({"id": np.array([2])})

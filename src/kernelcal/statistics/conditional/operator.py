@@ -23,6 +23,7 @@ MATRIX_UP_TO = 6_000  # rows up to which M is held for many draws: 288 MB
 _KEEP_BYTES = 2**29  # features below this size are kept, above they are made anew in every pass
 _CHUNK_BYTES = 2**26
 _STRIP = 2**20
+_SINGLE_FROM, _SINGLE_ROWS = 50_000, 4_096  # rows times features of residuals, and rows of a product
 _ALL = slice(None)
 
 
@@ -179,12 +180,15 @@ class ByFeatures(Operator):
     def coefficients(self, e: np.ndarray, factors: np.ndarray) -> np.ndarray:
         """``Q' x`` for the rows ``x_i = f_ib e_i``, shape (D, k, B): n D B k multiplications, no array of all x.
 
-        Column by column of e, so that what is written out is as large as the features, not as the draws times k.
+        Column by column of e, so that what is written out is as large as the features, not as the draws times k. Of
+        many rows products of some thousand are made in single precision and added in double precision.
         """
         total = np.zeros((self.size, e.shape[1], factors.shape[1]))
-        for rows in self._parts(factors.shape[1]):
-            phi, part = self._features(rows), factors[rows]
-            for k, column in enumerate(e[rows].T):
+        single = self.n * e.shape[1] > _SINGLE_FROM
+        kind = np.float32 if single else np.float64
+        for rows in row_slices(self.n, _SINGLE_ROWS) if single else self._parts(factors.shape[1]):
+            phi, part, own = (x.astype(kind, copy=False) for x in (self._features(rows), factors[rows], e[rows]))
+            for k, column in enumerate(own.T):
                 total[:, k] += (phi * column[:, None]).T @ part
         return self._solve(total.reshape(self.size, -1)).reshape(total.shape)
 
