@@ -1,7 +1,7 @@
 """Rows on Dask: a part is a partition of a data frame, and workers add up parts, of frames and of files, in a tree.
 
-Every sum can be made again from its part, so a worker that dies loses time and nothing else. The tree is fixed by the
-order of the parts: neither the number of workers nor the order in which they finish changes the result.
+Every sum can be made again from its part, so a worker that dies loses time and nothing else. Sums are exact: neither
+the number of workers nor the order in which they finish changes the result.
 """
 
 from __future__ import annotations
