@@ -80,9 +80,8 @@ def test_the_core_gives_what_the_border_gives_and_checks_nothing(name, data, opt
 
 
 def test_every_core_is_compared():
-    assert {name for name, *_ in CORES} == {name[:-3] for name in statistics.__all__ if name.endswith("_of")} - {
-        "function"
-    }
+    inside = {"function", "mean_squared_error_rows"}  # the rows serve the sums of one pass alone
+    assert {name for name, *_ in CORES} == {name[:-3] for name in statistics.__all__ if name.endswith("_of")} - inside
 
 
 @pytest.mark.parametrize(("name", "arguments"), [(row[0], row[3]) for row in CORES])

@@ -37,11 +37,8 @@ _DRAWN = 8e-9  # seconds in which a target is drawn and scored, a row and column
 _PASSES = 5.0  # estimates in the time of an interval without draws
 _RESAMPLED = 4e-11  # seconds of a pair and draw of the bootstrap
 _COPIES, _COPIES_OF_TEST = 6, 4  # arrays of the size of the predictions
-_TILES, _FIRST = 2**25, 3e7  # bytes of tiles; of code that is loaded on first use, and small arrays
-_SIGNALS, _JUMPS = (
-    130,
-    200,
-)  # bytes of a row and draw of the signals of a number, and of PIT values with jumps; measured
+_TILES, _FIRST = 2**25, 2e7  # bytes of tiles; of code that is loaded on first use, and small arrays
+_SIGNALS, _JUMPS = 70, 200  # bytes of a row and draw of the signals of a number, and of PIT values with jumps; measured
 _JUMPY = 2**28 // 240  # rows times draws of PIT values with jumps at once
 _COUNTED, _COUNTS = 2**24, 4  # rows times draws of the bootstrap at once, and arrays of that size
 _PAIRS = 2_048  # rows whose pairs are kept, in two arrays
@@ -202,7 +199,7 @@ def _estimate(batch: Predictions, error: KernelError) -> Step:
     assert isinstance(statistic, SKCE)  # for the type checker: scores were refused
     prepared = error.prepared_for(statistic)
     way = f"blocks of {statistic.block_size:,} rows" if prepared is None else prepared.engine
-    return Step("estimate", way, _held(batch) + _TILES, error.seconds_of(statistic))
+    return Step("estimate", way, _held(batch) + _tiles(way), error.seconds_of(statistic))
 
 
 def _test(batch: Predictions, draws: int, engine: Engine | None) -> Step:
@@ -216,12 +213,20 @@ def _test(batch: Predictions, draws: int, engine: Engine | None) -> Step:
     forms, number = kernels.forms, len(kernels.kernels)
     seconds = draws * (number * forms.seconds_per_draw + _DRAWN * len(batch) * batch.columns)
     made, a_draw = map(float, forms.planned_bytes)
-    if isinstance(batch, RealPredictions):
-        own = family.bytes_per_draw if batch.event_shape else _SIGNALS * len(batch)
-        a_draw = max(a_draw, float(own))
-    held = max(forms.held_bytes + max(made, together * a_draw), _of_jumps(batch, draws))
+    if isinstance(batch, RealPredictions):  # residuals of few draws at a time, when features are made already
+        largest = max(part.bytes_per_draw for part in family.parts)  # one after the other
+        own = float(largest if batch.event_shape else _SIGNALS * len(batch))
+        at_work = max(made, together * max(a_draw, own))
+    else:
+        at_work = made + together * a_draw
+    held = max(forms.held_bytes + at_work, _of_jumps(batch, draws))
     held += _FIRST + _COPIES_OF_TEST * 8.0 * len(batch) * batch.columns
     return Step("test", f"{kernels.engine}, {number} kernels and signals", held, seconds)
+
+
+def _tiles(way: str) -> float:
+    """Memory of tiles of pairs, of which a scan has none."""
+    return 0.0 if way.startswith("exact scan") else float(_TILES)
 
 
 def _of_jumps(batch: Predictions, draws: int) -> float:

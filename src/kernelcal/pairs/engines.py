@@ -48,6 +48,8 @@ def tile_shape() -> tuple[int, int]:
     return min(max(rows, _LEAST), _MOST_ROWS), _COLUMNS
 
 
+_VALUES = 2**21  # of kernels with landmarks that are held at once while features are made
+
 _SEEN = 2_048  # rows, evenly spread, in which the leading directions of features are found
 _FASTEST = 1e30  # frequency: single precision holds its products with distances
 
@@ -181,9 +183,19 @@ class Nystrom(FeatureEngine):
             seen = zip(evaluate(rows, chosen), roots, strict=True)
             roots = [root @ _leading(values @ root, self.share) for values, root in seen]
 
-        def features(rows: slice) -> Array:
+        def some_features(rows: slice) -> Array:
             parts = [values @ root for values, root in zip(evaluate(rows, chosen), roots, strict=True)]
             return parts[0] if len(parts) == 1 else namespace(parts[0]).concat(parts, axis=1)
+
+        step = max(1, _VALUES // (len(kernels) * len(chosen)))
+
+        def features(rows: slice) -> Array:
+            """A few rows at a time: values at all landmarks take more memory than the directions that are kept."""
+            first, last, _ = rows.indices(len(predictions))
+            if last - first <= step:
+                return some_features(rows)
+            parts = [some_features(slice(k, min(k + step, last))) for k in range(first, last, step)]
+            return namespace(parts[0]).concat(parts, axis=0)
 
         return features, [int(root.shape[1]) for root in roots]
 

@@ -37,7 +37,9 @@ _KEEP_BYTES = 2**29  # features below this size are kept between batches of draw
 
 _CHUNK_BYTES = 2**26
 
-_LABELS = 16  # bytes of a row of a part and draw: which rows have a label, and the squared lengths of residuals
+_LABELS = 8  # bytes of a row of a part and draw: which rows have a label, and the squared lengths of residuals
+
+_MADE = 2**25  # bytes of the values that features are made of
 
 _MAKING = 1.5  # arrays of the size of a part at once while its features are made
 
@@ -100,7 +102,7 @@ class _Features(QuadraticForms):
         columns = max(predictions.columns, residual.dimension)
         self.bytes_per_draw = 24 * int(self.bounds[-1]) * columns
         self.held_bytes = self._kept_bytes()
-        self.made_bytes = int(_MAKING * min(_CHUNK_BYTES, 8 * len(predictions) * int(self.bounds[-1])))
+        self.made_bytes = int(_MADE + _MAKING * min(_CHUNK_BYTES, 8 * len(predictions) * int(self.bounds[-1])))
         if isinstance(residual, ClassResidual):  # its residuals are never held for all rows
             self.bytes_per_draw += _LABELS * min(len(predictions), self._rows_at_once)
         else:

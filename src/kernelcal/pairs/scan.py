@@ -78,7 +78,7 @@ def _metrics(kernels: Sequence[Kernel]) -> set[Metric]:
     return {leaf.metric if isinstance(leaf, Stationary) else Euclidean() for leaf in leaves(*kernels)}
 
 
-_HELD = 1_350  # bytes of a row for its places and sums in the order of the scan, measured
+_HELD = 1_100  # bytes of a row for its places and sums in the order of the scan, measured
 
 
 class Scan(KernelProducts):
