@@ -27,6 +27,7 @@ sys.dont_write_bytecode = False
 EXAMPLES = {
     "docs": "torch",
     "src/kernelcal/losses": "torch",
+    "src/kernelcal/plots": "matplotlib",
     "src/kernelcal/recalibration/main.py": "torch",
     "src/kernelcal/reporting": "jinja2",
     "src/kernelcal/sklearn": "sklearn",
@@ -34,7 +35,8 @@ EXAMPLES = {
     "src/kernelcal/testing/plot.py": "matplotlib",
     "src/kernelcal/torchmetrics": "torchmetrics",
 }
-collect_ignore = ["docs/conf.py", "docs/make_pictures.py", "docs/make_reports.py"]
+MAKERS = ("make_gallery", "make_notebooks", "make_pictures", "make_reports")
+collect_ignore = ["docs/conf.py", "docs/related.py", "docs/gallery", *(f"docs/{maker}.py" for maker in MAKERS)]
 LEFT_OUT = [place for place, extra in EXAMPLES.items() if find_spec(extra) is None]
 collect_ignore += [place for place in LEFT_OUT if place.endswith(".py")]
 collect_ignore_glob = [f"{place}/*" for place in LEFT_OUT if not place.endswith(".py")]

@@ -1,11 +1,19 @@
-"""Screenshots of docs/howto/report.rst: python docs/make_reports.py FOLDER makes the pages there, and their pictures.
+"""Pages and their pictures: python docs/make_reports.py FOLDER.
 
-Needs the data of shared/data, Chromium and playwright. A page that is in FOLDER already is not made again.
+Makes the screenshots of docs/howto/report.rst and the chart of docs/howto/comparing_models.rst, for which it needs the
+data of shared/data, Chromium and playwright. A page that is in FOLDER already is not made again.
+
+``--kinds`` makes instead a page of every kind, of examples/ and tests/data, and photographs each as a reader sees it:
+1,200 and 400 pixels wide, in the dark, and on paper. Look at them when a template changed: can somebody who knows no
+statistics say in one sentence what to do?
 """
 
+import argparse
 import io
 import os
-import sys
+import runpy
+import shlex
+import shutil
 import warnings
 from pathlib import Path
 
@@ -16,6 +24,7 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 import kernelcal as kc
+from kernelcal.cli import main as typed
 from kernelcal.reporting import report
 
 HERE = Path(__file__).parent
@@ -23,6 +32,27 @@ DATA = Path(os.environ.get("KERNELCAL_DATA", HERE.parents[1] / "shared" / "data"
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 UNITS = ["location", "target_end_date", "target_type", "model", "horizon"]
 TOP = 1500  # pixels of a page that are shown
+MEASURES = "slope,oe,ici,ece,auroc"
+KINDS = {  # commands, typed beside the files of examples/ and tests/data
+    "binary": ["report biopsies.csv --target malignant --predictions risk -o binary.html"],
+    "ten_classes": ["report digits_logistic.csv -o ten_classes.html"],
+    "numbers": ["report temperatures.csv --clusters week -o numbers.html"],
+    "quantiles": [
+        "report 2024-01-06-FluSight-baseline.csv --truth target-hospital-admissions_2024-04-27.csv -o quantiles.html"
+    ],
+    "ensembles": ["report wind.npz -o ensembles.html"],
+    "compare_two": ["report digits_logistic.csv digits_naive_bayes.csv -o compare_two.html"],
+    "compare_four": [],
+    "groups": ["report answers.jsonl --abstained answer= --clusters question --groups task -o groups.html"],
+    "measures": [f"report biopsies.csv --target malignant --predictions risk --measures {MEASURES} -o measures.html"],
+    "survival": ["survival cohort.csv --horizons 12,24 -o survival.html"],
+    "history": [
+        f"monitor {' '.join(f'day{k}.csv' for k in range(1, 9))} --target late --state days.npz --fail-on none",
+        "report --state days.npz -o history.html",
+    ],
+    "before_after": ["recalibrate temperatures.csv --clusters week --save map.json --report before_after.html"],
+}
+LOOKS = {"wide": (1200, "light"), "phone": (400, "light"), "dark": (1200, "dark")}
 
 
 def cifar10(path):
@@ -71,13 +101,13 @@ def language_models(path):
 PAGES = {"cifar10": cifar10, "covid": covid, "llm": language_models}
 
 
-def screenshot(browser, page, width, scheme, scale=1):
+def screenshot(browser, page, width, scheme, scale=1, whole=False):
     context = browser.new_context(
         viewport={"width": width, "height": TOP}, color_scheme=scheme, device_scale_factor=scale
     )
     tab = context.new_page()
     tab.goto(page.resolve().as_uri())
-    image = Image.open(io.BytesIO(tab.screenshot())).convert("RGB")
+    image = Image.open(io.BytesIO(tab.screenshot(full_page=whole))).convert("RGB")
     context.close()
     return image
 
@@ -97,13 +127,49 @@ def side_by_side(images):
     return wide
 
 
+def chart():
+    """The drawing of ``kernelcal compare`` in docs/howto/comparing_models.rst."""
+    files = [str(file) for file in sorted((DATA / "cifar10_networks").glob("*.npz"))]
+    typed(["compare", *files, "--plot", str(HERE / "images" / "compare.png")])
+
+
+def every_kind(folder, browser, only):
+    """Make a page of every kind in the folder, and its pictures."""
+    for place in (*(HERE.parent / "examples").iterdir(), *(HERE.parent / "tests" / "data").glob("*/*.csv")):
+        if place.is_file():
+            shutil.copy(place, folder)
+    os.chdir(folder)
+    runpy.run_path("make_days.py", run_name="__main__")
+    for name in only or KINDS:
+        for command in KINDS[name]:
+            print("kernelcal", command, flush=True)
+            assert typed(shlex.split(command)) == 0
+        if name == "compare_four":
+            models = {model: model for model in ("Logistic", "EMOS", "ENS", "EPC")}
+            kc.report("precip_Niamey_2016.csv", models, "compare_four.html", target="obs")
+        for look, (width, scheme) in LOOKS.items():
+            screenshot(browser, folder / f"{name}.html", width, scheme, whole=True).save(f"{name}_{look}.png")
+        tab = browser.new_page()
+        tab.goto((folder / f"{name}.html").resolve().as_uri())
+        tab.pdf(path=f"{name}.pdf", format="A4")
+        tab.close()
+
+
 def main():
-    folder = Path(sys.argv[1])
-    for name, make in PAGES.items():
-        if not (folder / f"{name}.html").exists():
-            print(make(folder / f"{name}.html"), flush=True)
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--kinds", nargs="*", choices=[*KINDS], help="a page of these kinds, or of all")
+    options = parser.parse_args()
+    folder = options.folder.resolve()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        if options.kinds is not None:
+            every_kind(folder, browser, options.kinds)
+            return
+        chart()
+        for name, make in PAGES.items():
+            if not (folder / f"{name}.html").exists():
+                print(make(folder / f"{name}.html"), flush=True)
         for name in PAGES:
             save(screenshot(browser, folder / f"{name}.html", 1000, "light", scale=2), name)
         phones = [screenshot(browser, folder / f"{name}.html", 375, "dark") for name in PAGES]

@@ -23,7 +23,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 COMMANDS = Path("docs") / "tables" / "commands.csv"
-WHOLE = ("--part", "--figure", "--processes", "--families", "--kinds", "--no-write")
+WHOLE = ("--part", "--figure", "--processes", "--families", "--kinds", "--no-write", "--keep")
 WATCHED = ("docs/tables", "docs/images", "experiments")
 ASKED = set()  # folders that a run asked for, below which it may have written
 

@@ -137,7 +137,7 @@ def found(tmp_path_factory):
 
 def _of_fields(rng, event, p, t, normal):
     """What measures, ranks, survival, maps and the monitor return."""
-    from kernelcal.reporting import survival_page
+    from kernelcal.reporting import recalibration_page, survival_page
     from kernelcal.survival import evaluate as survival
 
     names = {HOSTILE[0]: [HOSTILE[1], HOSTILE[2]] * 30}
@@ -157,6 +157,7 @@ def _of_fields(rng, event, p, t, normal):
         survival_page(survived, title=HOSTILE[0]),
         found,
         found.check(1 - event, 1 - p, draws=99),
+        recalibration_page(found, title=HOSTILE[0]),
         kc.monitor.Monitor().update(event, p, key=HOSTILE[0]),
     ]
 

@@ -81,6 +81,7 @@ HANDED_ON = {  # draw nothing themselves, or take numbers that a caller has draw
     "generator_of": "is what makes the streams",
     "Recalibrator": "hands the seed on to `recalibrate`",
     "RankTable.case": "hands the seed of ties on",
+    "OnePass.of": "hands the seed on to its sketch",
     "read_ranks": "hands the seed of ties on",
 }
 OWN = np.random.default_rng(99)
@@ -122,6 +123,15 @@ def read_in_parts(tmp_path):
 
     pytest.importorskip("pyarrow")
     return evaluate_files([written(tmp_path)], target="label", **TEST)
+
+
+def read_batches(tmp_path):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    from kernelcal.stream import evaluate_batches
+
+    table = pd.read_csv(written(tmp_path))
+    return evaluate_batches([table.assign(id=range(N))], key="id", target="label", **TEST)
 
 
 def read_partitions(tmp_path):
@@ -166,6 +176,7 @@ CALLS = {  # every public function or class that takes rng=, called so that it d
     "equivalence_test": lambda: kc.equivalence_test(EVENT, RISK, within=0.3, method="bootstrap", **TEST),
     "evaluate": lambda: kc.evaluate(NUMBER, NORMAL, **TEST),
     "evaluate_files": read_in_parts,
+    "evaluate_batches": read_batches,
     "evaluate_frame": read_partitions,
     "explain": lambda: kc.explain(EVENT, RISK, **TEST),
     "ground_lengthscale": lambda: kernels.ground_lengthscale(MIXED, rng=0),
@@ -195,7 +206,9 @@ CALLS = {  # every public function or class that takes rng=, called so that it d
     "ucme": lambda: kc.ucme(NUMBER, NORMAL, location_rng=0),
     "vectors_test": lambda: kc.ranks.vectors_test(NUMBER[:, None] * [1.0, 0.5], VECTORS, **TEST),
 }
-WHOLE = {"compare", "evaluate", "evaluate_files", "evaluate_frame", "explain", "report"}  # use the streams of parts
+WHOLE = {  # use the streams of parts
+    *("compare", "evaluate", "evaluate_batches", "evaluate_files", "evaluate_frame", "explain", "report"),
+}
 SHARED = {  # purposes that several functions have, since they are to have the same numbers
     "PIT values": {
         *("pit", "pit_of", "pit_histogram", "pit_test", "quantile_calibration", "quantile_calibration_of"),
@@ -208,7 +221,7 @@ SHARED = {  # purposes that several functions have, since they are to have the s
     "draws of a calibration curve": {"calibration_curve", "clinical_table"},
     # an interval tests 0 first
     "draws of a test": {
-        *("Draws", "Sketch", "calibration_test", "confidence_interval", "vectors_test"),
+        *("Draws", "calibration_test", "confidence_interval", "vectors_test"),
         *("recalibrate", "Recalibration.check"),
     },
     "blocks of a forward test": {"recalibrate", "Recalibration.check"},  # a map is fitted before it is checked

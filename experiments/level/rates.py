@@ -1,6 +1,6 @@
 """Tables of rejection rates: one line a setting, and one line a kind.
 
-python experiments/level/rates.py       # puts the tables that run.py and power.py wrote into README
+python experiments/level/rates.py       # writes docs/tables/level_broad.csv from the level.csv of run.py
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))  # of what all experim
 import outputs
 
 TABLES = outputs.tables()
-README = TABLES.parents[1] / "README.md"
+BROAD = ["tests", "settings", "rejected at 5 %", "bound", "worst setting", "its bound"]
 FIVE = LEVELS.index(0.05)
 CLAIMS = {EXACT: "exact", MANY_ROWS: "for many rows", NOTHING: "no claim"}
 
@@ -84,7 +84,7 @@ def summary(kind: Rates, members: list[Rates]) -> list[str]:
 
 
 def broad(rows: Sequence[dict[str, str]]) -> list[list[str]]:
-    """What README shows, from the lines of level.csv: exact tests, in groups of what comes first in their kinds."""
+    """A line a group, from the lines of level.csv: exact tests, in groups of what comes first in their kinds."""
     groups: dict[str, list[dict[str, str]]] = {}
     for row in rows:
         if row["claim"] == EXACT:
@@ -105,28 +105,10 @@ def _pooled_and_worst(group: list[dict[str, str]]) -> list[str]:
     return [f"{rejected / sum(sets):.3f}", f"{bound:.3f}", worst["level 0.05"], worst["bound 0.05"]]
 
 
-def markdown(lines: Sequence[Sequence[str]]) -> str:
-    """Lines of a table, the first one its header."""
-    header, *rows = lines
-    return "\n".join("| " + " | ".join(line) + " |" for line in (header, ["---"] * len(header), *rows))
-
-
-def readme(text: str) -> str:
-    """README with its two tables made anew from docs/tables."""
-    levels = [["", "settings", "rejected at 5 %", "bound", "worst setting", "its bound"], *broad(read("level.csv"))]
-    powers = [["model", "default test"], *([row["model"], row["level 0.05"]] for row in read("power.csv"))]
-    for name, lines in (("level", levels), ("power", powers)):
-        before, start, rest = text.partition(f"<!-- {name} table -->\n")
-        if not start:
-            raise ValueError(f"README has no line <!-- {name} table -->")
-        text = f"{before}{start}{markdown(lines)}\n\n" + rest.partition("\n\n")[2]
-    return text
-
-
 def read(name: str) -> list[dict[str, str]]:
     with open(TABLES / name, newline="") as stream:
         return list(csv.DictReader(stream))
 
 
 if __name__ == "__main__":
-    README.write_text(readme(README.read_text()))
+    write("level_broad.csv", [BROAD, *broad(read("level.csv"))])

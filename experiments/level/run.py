@@ -7,7 +7,7 @@
     python experiments/level/run.py --kinds "block" "wild"      # lines of these kinds anew, the others as they are
 
 Every module of this folder with a list `SETTINGS` takes part. Writes docs/tables/level.csv, a line a setting, and
-docs/tables/level_kinds.csv, a line a kind; rates.py puts what README shows into it. A rate above its bound, the 99.95 %
+docs/tables/level_kinds.csv, a line a kind; rates.py writes level_broad.csv. A rate above its bound, the 99.95 %
 point of the binomial law, is told, of a setting and of all settings of a kind together; the exit status is 1 if a test
 does not keep its claim by Bonferroni's correction over all these rates. A rate that is above its bound by chance is not
 when it is asked again: `--first 10000` makes other data sets.

@@ -1,8 +1,9 @@
 """False alarms, delays and change points of the monitor, beside tests of a fixed size and detectors of river.
 
-    python experiments/monitor/run.py                     # all parts: some 20 minutes on one core
-    python experiments/monitor/run.py --part false        # one of false, delays, changes, length
+    python experiments/monitor/run.py                     # all parts: some 40 minutes on one core
+    python experiments/monitor/run.py --part false        # one of false, delays, changes, points, length
     python experiments/monitor/run.py --streams 20        # at most so many streams of each setting
+    python experiments/monitor/run.py --keep streams.jsonl  # every stream as it ends: a run that was stopped goes on
 
 Writes docs/tables/monitor_*.csv, a part a table. `changes` needs river (pip install river) for the detectors beside it,
 which are left out and named where it is missing. The exit status is 1 if a share of calibrated streams with an alarm is
@@ -13,15 +14,18 @@ from __future__ import annotations
 
 import argparse
 import csv
+import hashlib
+import json
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # one process a core
 
 import numpy as np
 from scipy.stats import binom
-from settings import BROKEN, CALIBRATED, CHANGES, WRONG
+from settings import BROKEN, CALIBRATED, CHANGED, CHANGES, WRONG
 
 import kernelcal as kc
 from kernelcal.cases import Case
@@ -40,15 +44,47 @@ SIZES = tuple(round(40 * 2 ** (k / 2)) for k in range(13))  # of the fixed test,
 SHORT, LONG = 2000, 20_000  # run length that is checked, and rows that are watched
 
 
-def false_alarms(most):
+class Kept:
+    """Results of streams, in a file of lines as they come; those of other code or settings are not used."""
+
+    def __init__(self, place=None):
+        self.place, self.found = place, {}
+        own = Path(kc.monitor.__file__).parent
+        files = [own / f"{name}.py" for name in ("cells", "experts", "learners", "lanes", "wealth")]
+        files.append(Path(__file__).with_name("settings.py"))
+        self.source = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
+        for line in place.read_text().splitlines() if place is not None and place.exists() else ():
+            with suppress(ValueError):  # the last one of a run that was stopped
+                source, name, result = json.loads(line)
+                if source == self.source:
+                    self.found[name] = result
+
+    def of(self, name, compute):
+        """What was found under this name before, or is found now."""
+        if name not in self.found:
+            self.found[name] = compute()
+            if self.place is not None:
+                with self.place.open("a") as file:
+                    file.write("\n" + json.dumps([self.source, name, self.found[name]]))
+        return self.found[name]
+
+
+def alarms_of(name, k):
+    """Whether a stream raised each alarm."""
+    make, horizon, _ = {**CALIBRATED, **BROKEN}[name]
+    found = Monitor(ALPHA, horizon=horizon, rng=k).update(*make(np.random.default_rng([31, k]), ROWS))
+    return found.alarm is not None, found.drift_alarm is not None
+
+
+def false_alarms(most, kept=None):
     """Share of calibrated streams with an alarm within 5,000 rows, looked at after every row."""
-    for name, (make, horizon, streams) in {**CALIBRATED, **BROKEN}.items():
-        streams = min(streams, most)
-        ever, drift = 0, 0
-        for k in range(streams):
-            found = Monitor(ALPHA, horizon=horizon, rng=k).update(*make(np.random.default_rng([31, k]), ROWS))
-            ever += found.alarm is not None
-            drift += found.drift_alarm is not None
+    kept, numbers = kept or Kept(), {name: min(x[2], most) for name, x in {**CALIBRATED, **BROKEN}.items()}
+    for first in range(0, max(numbers.values()), 50):  # in turn, so that a run that was stopped has some of each
+        for name, streams in numbers.items():
+            for k in range(first, min(first + 50, streams)):
+                kept.of(f"{name} {k} {ROWS}", lambda: alarms_of(name, k))  # noqa: B023 -- called at once
+    for name, streams in numbers.items():
+        ever, drift = np.sum([kept.found[f"{name} {k} {ROWS}"] for k in range(streams)], axis=0)
         bound = binom.ppf(0.999, streams, ALPHA) / streams if name in CALIBRATED else np.nan
         yield [
             name,
@@ -177,6 +213,29 @@ def changes(most, at=2000):
             yield [*line, *[""] * (8 - len(line))]
 
 
+def change_points(most, last=3000):
+    """Error and interval of the change point as they are told at the alarm of drift, and 400 rows later."""
+    for name, (make, changed) in CHANGED.items():
+        streams, found = min(100, most), []
+        for k in range(streams):
+            rng = np.random.default_rng([37, k])
+            at, monitor = int(rng.integers(200, last)), Monitor(ALPHA, rng=k)
+            monitor.update(*make(rng, at))
+            if monitor.drift_alarm is not None:
+                continue  # a false one
+            while monitor.drift_alarm is None and monitor.rows < at + last:
+                monitor.update(*make(rng, 50, **changed))
+            if monitor.drift_alarm is None:
+                continue
+            told = np.array([monitor.changepoint, monitor.update(*make(rng, 400, **changed)).changepoint]) - at
+            found.append([monitor.drift_alarm.row - at, *told.ravel()])
+        delay, began, low, high, _, later_low, later_high = np.array(found).T
+        line = [name, streams, len(found), np.median(delay), np.median(np.abs(began))]
+        line += [np.median(high - low), f"{np.mean((low <= 0) & (high >= 0)):.2f}"]
+        line += [np.median(later_high - later_low), f"{np.mean((later_low <= 0) & (later_high >= 0)):.2f}"]
+        yield [x if isinstance(x, str | int) else f"{x:.0f}" for x in line]
+
+
 def run_lengths(most):
     """Mean rows to a false alarm of drift, those without one within 20,000 rows counted as 20,000."""
     for name in ("two classes", "numbers"):
@@ -207,6 +266,21 @@ PARTS = {
         "monitor_changes.csv",
         ["change", "detector", "streams", "alarms before", "found after", "delay", "error", "interval covers"],
     ),
+    "points": (
+        change_points,
+        "monitor_change_points.csv",
+        [
+            "change",
+            "streams",
+            "found",
+            "delay",
+            "error",
+            "width",
+            "holds",
+            "width after 400 more",
+            "holds after 400 more",
+        ],
+    ),
     "length": (
         run_lengths,
         "monitor_run_lengths.csv",
@@ -220,12 +294,14 @@ def main() -> int:
     parser.add_argument("--part", choices=[*PARTS, "all"], default="all")
     parser.add_argument("--streams", type=int, default=10**6, help="at most so many of every setting")
     parser.add_argument("--no-write", action="store_true")
+    parser.add_argument("--keep", type=Path, help="file of results, of which those that are there are not found again")
     options = parser.parse_args()
+    kept = Kept(options.keep)
     above = 0
     for part in PARTS if options.part == "all" else [options.part]:
         make, table, header = PARTS[part]
         lines = []
-        for line in make(options.streams):
+        for line in make(options.streams, kept) if part == "false" else make(options.streams):
             lines.append(line)
             print(*line, sep="  ", flush=True)
             above += part == "false" and bool(line[4]) and float(line[3]) > float(line[4])

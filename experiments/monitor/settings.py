@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import expit, logit, ndtri
 
 import kernelcal as kc
 
@@ -72,13 +72,13 @@ def clustered(rng, n, size=10):
 CALIBRATED = {  # generator, horizon of the monitor, streams
     "two classes": (binary, 1, 1000),
     "numbers": (normal, 1, 1000),
-    "rare events": (rare, 1, 200),
-    "three classes": (classes, 1, 200),
-    "ten classes": (ten_classes, 1, 200),
-    "counts": (counts, 1, 200),
-    "quantile forecasts": (quantiles, 1, 200),
-    "ensembles of ten": (ensembles, 1, 200),
-    "overlapping, horizon 3": (overlapping, AHEAD, 200),
+    "rare events": (rare, 1, 1000),
+    "three classes": (classes, 1, 1000),
+    "ten classes": (ten_classes, 1, 1000),
+    "counts": (counts, 1, 1000),
+    "quantile forecasts": (quantiles, 1, 1000),
+    "ensembles of ten": (ensembles, 1, 1000),
+    "overlapping, horizon 3": (overlapping, AHEAD, 1000),
 }
 BROKEN = {  # the guarantee does not hold: told, not bounded
     "overlapping, horizon left out": (overlapping, 1, 100),
@@ -105,4 +105,55 @@ CHANGES = {  # before and after the change
         lambda rng, n: binary(rng, n, shape=(0.3, 0.3)),
         lambda rng, n: binary(rng, n, shape=(2.0, 2.0)),
     ),
+}
+
+
+# Changes by which the interval of the change point was not chosen: other laws, other sizes, other patterns.
+
+
+def skewed(rng, n, slope=1.0, above=0.0):
+    """Unlikely events; `above` a probability of one half outcomes happen less often."""
+    score = rng.normal(-1, 1.5, n)
+    p = expit(score)
+    return happened(rng, expit(slope * score - above * (p > 0.5))), kc.Bernoulli(p)
+
+
+def softmax(rng, n, power=1.0):
+    """Five classes of logits that are normal."""
+    scores = rng.normal(0, 1.5, (n, 5))
+    p, q = (np.exp(x) / np.exp(x).sum(axis=1, keepdims=True) for x in (power * scores, scores))
+    return (q.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1).clip(0, 4), kc.Categorical(p)
+
+
+def heavy(rng, n, factor=1.0, sided=0.0):
+    """Student's t with five degrees of freedom, off by `sided` to the side on which it lies."""
+    m, s = rng.uniform(-3, 3, n), rng.lognormal(0, 0.5, n)
+    return m + s * (factor * rng.standard_t(5, n) + sided * np.sign(m)), kc.StudentT(np.full(n, 5.0), m, s)
+
+
+def many_counts(rng, n, factor=1.0):
+    rate = rng.gamma(4, 2, n)
+    return rng.poisson(factor * rate), kc.Poisson(rate)
+
+
+def nine_quantiles(rng, n, shift=0.0):
+    m, levels = rng.normal(size=n), np.arange(1, 10) / 10
+    return m + shift + rng.normal(size=n), kc.Quantiles(m[:, None] + ndtri(levels), levels)
+
+
+def twenty_members(rng, n, factor=1.0):
+    m, s = rng.normal(size=n), rng.uniform(0.5, 2, n)
+    return m + factor * s * rng.normal(size=n), kc.Samples(m[:, None] + s[:, None] * rng.normal(size=(n, 20)))
+
+
+CHANGED = {  # generator, what changes
+    "two classes, slope 0.6": (skewed, {"slope": 0.6}),
+    "two classes, slope 0.8": (skewed, {"slope": 0.8}),
+    "two classes, wrong above one half": (skewed, {"above": 1.2}),
+    "five classes, logits 1.6 times too large": (softmax, {"power": 1.6}),
+    "Student's t, 1.4 times as wide": (heavy, {"factor": 1.4}),
+    "Student's t, off by 0.4 to its side": (heavy, {"sided": 0.4}),
+    "counts, 1.15 times as many": (many_counts, {"factor": 1.15}),
+    "nine quantiles, shift 0.3": (nine_quantiles, {"shift": 0.3}),
+    "ensembles of 20, 1.3 times as wide": (twenty_members, {"factor": 1.3}),
 }

@@ -40,6 +40,13 @@ class Case:
         What else is known of the rows, and calibration may depend on; None where nothing is.
     rows : Dependence or None
         Which rows depend on each other; None where they are independent.
+
+    Examples
+    --------
+    >>> from kernelcal.cases import Case
+    >>> case = Case.of(["no", "yes"], [0.2, 0.7], classes=("no", "yes"))
+    >>> case.targets, len(case)
+    (array([0, 1]), 2)
     """
 
     targets: np.ndarray

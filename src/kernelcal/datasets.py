@@ -136,6 +136,13 @@ def m1(m: int = 10) -> DirichletModel:
     Returns
     -------
     DirichletModel
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> y, p = kc.datasets.m1(3).sample(50, rng=0)
+    >>> kc.calibration_test(y, p, draws=99).rejected
+    False
     """
     return _symmetric(m, np.full(_classes(m), 1 / m), 0.0)
 
@@ -151,6 +158,13 @@ def m2(m: int = 10) -> DirichletModel:
     Returns
     -------
     DirichletModel
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> y, p = kc.datasets.m2(3).sample(50, rng=0)
+    >>> kc.calibration_test(y, p, draws=99).rejected
+    True
     """
     return _symmetric(m, (np.arange(_classes(m)) == 0).astype(np.float64), 0.5)
 
@@ -166,6 +180,13 @@ def m3(m: int = 10) -> DirichletModel:
     Returns
     -------
     DirichletModel
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> y, p = kc.datasets.m3(3).sample(50, rng=0)
+    >>> kc.calibration_test(y, p, draws=99).rejected
+    True
     """
     return _symmetric(m, np.full(_classes(m), 1 / m), 1.0)
 

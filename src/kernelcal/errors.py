@@ -46,22 +46,53 @@ def _shown(text: object) -> object:
 
 
 class KernelcalError(Exception):
-    """Base class of every error that kernelcal raises on purpose; what cannot be seen in its text is written out."""
+    """Base class of every error that kernelcal raises on purpose; what cannot be seen in its text is written out.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> issubclass(kc.InputError, kc.KernelcalError)
+    True
+    """
 
     def __init__(self, *arguments: object) -> None:
         super().__init__(*map(_shown, arguments))
 
 
 class InputError(KernelcalError, ValueError):
-    """Data or an option cannot be used; the message names the row and the remedy."""
+    """Data or an option cannot be used; the message names the row and the remedy.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> try:
+    ...     kc.skce([0, 1], [0.2, 1.7])
+    ... except kc.InputError as error:
+    ...     print(str(error)[:60])
+    row 1 is 1.7, outside [0, 1]: are these confidences on a sca
+    """
 
 
 class NoClosedFormError(InputError):
-    """An expectation of a kernel has no closed form; the message lists those that exist and the ways out."""
+    """An expectation of a kernel has no closed form; the message lists those that exist and the ways out.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> issubclass(kc.NoClosedFormError, kc.KernelcalError)
+    True
+    """
 
 
 class MissingExtraError(KernelcalError, ImportError):
-    """A feature needs an optional package; the message names the extra that brings it."""
+    """A feature needs an optional package; the message names the extra that brings it.
+
+    Examples
+    --------
+    >>> from kernelcal.errors import MissingExtraError
+    >>> print(MissingExtraError("matplotlib", "plot", "pictures"))
+    pictures needs the package 'matplotlib', which is not installed: pip install 'kernelcal[plot]'
+    """
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
         super().__init__(
@@ -70,7 +101,14 @@ class MissingExtraError(KernelcalError, ImportError):
 
 
 class KernelcalWarning(UserWarning):
-    """A result can be computed, but the reader must know something about it."""
+    """A result can be computed, but the reader must know something about it.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> issubclass(kc.KernelcalWarning, UserWarning)
+    True
+    """
 
     def __init__(self, *arguments: object) -> None:
         super().__init__(*map(_shown, arguments))

@@ -29,6 +29,14 @@ class View:
         Predictions of the simpler question.
     relabel : callable
         Turns labels of the original question, shape (..., n), into labels of the simpler one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kernelcal as kc
+    >>> view = kc.TopK(1).view(kc.Categorical([[0.2, 0.5, 0.3], [0.1, 0.1, 0.8]]))
+    >>> view.predictions.n_classes, view.relabel(np.array([1, 0]))
+    (2, array([0, 1]))
     """
 
     predictions: ClassPredictions
@@ -40,6 +48,12 @@ class Lens(ABC):
 
     What is predicted for the simpler question follows from the predictions alone, so an exact test through a lens
     is exact: if the original predictions are calibrated, so are the simpler ones; the converse does not hold.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> isinstance(kc.TopLabel(), kc.lenses.Lens)
+    True
     """
 
     @abstractmethod

@@ -31,6 +31,13 @@ class Entry(Generic[Thing]):
         What it can be used for.
     cost : str
         What it costs, where that decides the choice.
+
+    Examples
+    --------
+    >>> from kernelcal.inference import STATISTICS
+    >>> entry = STATISTICS.entries[0]
+    >>> entry.name, entry.serves
+    ('default', 'any')
     """
 
     name: str

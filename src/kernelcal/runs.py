@@ -52,6 +52,12 @@ class Run:
     ------
     InputError
         Naming the option, what was given and what is expected.
+
+    Examples
+    --------
+    >>> from kernelcal.runs import Run
+    >>> Run(draws=99).draws, Run(alpha=0.01).alpha
+    (99, 0.01)
     """
 
     confidence_level: float = CONFIDENCE_LEVEL

@@ -180,3 +180,66 @@ def test_an_error_names_the_files_once():
     assert naming(ValueError("b.npy is empty"), files) == "b.npy is empty"
     assert naming(ValueError("map.json is empty"), files, [Path("map.json")]) == "map.json is empty"
     assert naming(MemoryError(), files[:1]) == "a.npy: MemoryError"
+
+
+def three_classes(path, n=40):
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet([1, 1, 1], n)
+    lines = [",".join(map(str, [k % 3, k // 4, *row])) for k, row in enumerate(p)]
+    path.write_text("\n".join(["y,block,p_0,p_1,p_2", *lines]) + "\n")
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (["measure", "--measures", "slope"], "ask one question, --lens class:NAME or --lens top-label"),
+        (["evaluate", "--lens", "class-wise"], "this takes one question, --lens top-label or --lens class:NAME"),
+        (["measure", "--lens", "class-wise-joint"], "asks a question of every class, which kernelcal test answers"),
+        (["test", "--lens", "class-wise", "--given", "block"], "given takes one question: use --lens class:NAME or no"),
+        (
+            ["test", "--statistic", "skce", "--null", "cme"],
+            "is the law of --statistic ucme, not of SKCE: pass --statistic ucme, or use --null exact",
+        ),
+    ],
+)
+def test_what_python_would_do_is_said_as_options(command, words, tmp_path, capsys):
+    place = three_classes(tmp_path / "a.csv")
+    assert main([command[0], place, *command[1:], "--draws", "19"]) == 2
+    said = capsys.readouterr().err
+    assert words in said
+    for python in ("lens=", "kernelcal.", "null=", "OneClass", "TopLabel", "ClassWise"):
+        assert python not in said.replace("kernelcal.cli", "")
+
+
+@pytest.mark.parametrize(
+    ("python", "typed"),
+    [
+        (
+            "are these logits? Wrap them: kernelcal.Logits(x) (command line: --kind logits)",
+            "are these logits? say --kind logits",
+        ),
+        ("pass lens=kernelcal.TopLabel() (command line: --lens top-label)", "say --lens top-label"),
+        ("use draws=1,999, or ClassWise(joint='full')", "use --draws 1999, or --lens class-wise-joint"),
+        ("use null='flips'", "use --null flips"),
+        ("clusters= says that rows", "--clusters says that rows"),
+        ("names=(1, 2) and time='x' stay", "names=(1, 2) and time='x' stay"),
+    ],
+)
+def test_words_of_python_and_what_is_typed(python, typed):
+    from kernelcal.cli.ending import as_typed
+
+    assert as_typed(python) == typed
+
+
+@pytest.mark.parametrize("command", ["evaluate", "survival", "recalibrate", "ranks", "monitor", "report", "measure"])
+@pytest.mark.parametrize("value", ["-1", "1.5", "none"])
+def test_a_seed_that_is_none_is_named_as_it_was_typed(command, value, tmp_path, capsys):
+    place = three_classes(tmp_path / "a.csv")
+    state = ["--state", str(tmp_path / "s.npz")] if command == "monitor" else []
+    with pytest.raises(SystemExit) as ended:
+        main([command, place, *state, "--seed", value])
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert f"argument --seed: expected a whole number from 0, got '{value}'" in said
+    assert "rng" not in said

@@ -51,7 +51,8 @@ def test_a_line_a_day_and_a_verdict(run, tmp_path):
     assert out.count("no alarm") == 2
     assert "No alarm after 240 rows" in out
     assert kc.Monitor.load(tmp_path / "state.npz").rows == 240
-    assert [path.name for path in tmp_path.iterdir()] == ["state.npz"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["state.npz", "state.npz.before"]
+    assert kc.Monitor.load(tmp_path / "state.npz.before").keys == {"day1.csv"}
 
 
 def test_a_day_twice_counts_once(run, tmp_path):
@@ -80,6 +81,39 @@ def test_a_day_that_cannot_be_read_changes_nothing(run, tmp_path):
     assert status == 2
     assert "day2.csv: 120 rows" in out
     assert kc.Monitor.load(tmp_path / "state.npz").keys == {"day1.csv", "day2.csv"}
+
+
+@pytest.mark.parametrize("damage", ["empty", "cut off", "a bit", "a sketch"])
+def test_a_damaged_state_has_a_way_back(run, tmp_path, damage):
+    """The state of before the last batch is kept; what came since is given again, and all numbers are as they were."""
+    run("day1.csv day2.csv day3.csv")
+    state, text = tmp_path / "state.npz", (tmp_path / "state.npz").read_bytes()
+    if damage == "a sketch":
+        kc.Sketch(prediction_kernel=kc.Laplacian(0.2)).save(state)
+    else:
+        cut = 0 if damage == "empty" else len(text) // 2
+        state.write_bytes(text[:cut] + (bytes([text[cut] ^ 4]) + text[cut + 1 :] if damage == "a bit" else b""))
+    hurt = state.read_bytes()
+    status, _, err = run("day4.csv")
+    assert status == 2
+    assert f"{state}.before is whole, with 240 rows, the last of day2.csv: copy it to {state}" in err
+    assert state.read_bytes() == hurt
+    state.write_bytes((tmp_path / "state.npz.before").read_bytes())
+    assert run("day1.csv day2.csv day3.csv")[1].count("taken before") == 2
+    assert state.read_bytes() == text
+
+
+def test_where_the_backup_is_damaged_too_all_files_make_the_same_state(run, days, tmp_path):
+    run("day1.csv day2.csv")
+    state, text = tmp_path / "state.npz", (tmp_path / "state.npz").read_bytes()
+    for place in (state, tmp_path / "state.npz.before"):
+        place.write_bytes(b"")
+    status, _, err = run("day3.csv")
+    assert (status, f"no whole {state}.before either. Name another --state" in err) == (2, True)
+    assert main(["report", "--state", str(state)]) == 2
+    other = tmp_path / "other.npz"
+    assert main(["monitor", "day1.csv", "day2.csv", "--state", str(other)]) == 0
+    assert other.read_bytes() == text
 
 
 def test_an_alarm_is_the_exit_status_one_from_then_on(run):

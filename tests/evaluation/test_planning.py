@@ -77,7 +77,7 @@ def test_more_rows_draws_and_classes_take_longer():
     assert rows[2] > 4 * rows[0]
     p = CASES["few classes"][1]
     assert plan(p, draws=1999).seconds > 1.5 * plan(p, draws=999).seconds
-    assert plan(_classes(3000, 20)[1]).bytes > plan(_classes(3000, 3)[1]).bytes
+    assert plan(_classes(1500, 20)[1]).bytes > plan(_classes(1500, 3)[1]).bytes
 
 
 def test_a_lens_is_planned():
@@ -136,7 +136,11 @@ def test_command_line_plan(file, capsys):
 def test_long_work_is_said_in_a_line(file, capsys, monkeypatch):
     import importlib
 
-    monkeypatch.setattr(importlib.import_module("kernelcal.cli.command"), "_LONG", 0.0)
+    command = importlib.import_module("kernelcal.cli.command")
+    monkeypatch.setattr(command, "_LONG", 0.0)
+    assert main(["evaluate", file, "--draws", "19"]) == 0
+    assert "plan for" not in capsys.readouterr().out  # so few probabilities are not even planned
+    monkeypatch.setattr(command, "_LITTLE", 0)
     assert main(["evaluate", file, "--draws", "19"]) == 0
     assert capsys.readouterr().out.splitlines()[1].startswith("plan for 150 rows: estimate: exact pairs; test:")
     assert main(["evaluate", file, "--draws", "19", "--json"]) == 0

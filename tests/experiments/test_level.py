@@ -1,5 +1,6 @@
 """Short version of experiments/level: every kind of setting keeps its level, and a test that does not is noticed."""
 
+import csv
 import importlib
 import sys
 from itertools import pairwise
@@ -172,13 +173,15 @@ def test_run_tells_what_is_broken_and_writes_its_tables(scripts, setting, monkey
     assert written == {}
 
 
-def test_readme_shows_the_tables(scripts):
-    text = (ROOT / "README.md").read_text()
-    assert scripts.rates.readme(text) == text
-    assert "| default | " in text
-    assert "| M2 | 1.000 |" in text
-    with pytest.raises(ValueError, match="README has no line <!-- power table -->"):
-        scripts.rates.readme(text.replace("power table", ""))
+def test_the_broad_table_is_that_of_the_whole_one(scripts):
+    lines = [scripts.rates.BROAD, *scripts.rates.broad(scripts.rates.read("level.csv"))]
+    with (ROOT / "docs" / "tables" / "level_broad.csv").open(newline="") as stream:
+        assert list(csv.reader(stream)) == lines
+    name, settings, rate, *_ = lines[1]
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    assert name == "default"
+    assert f"in {settings} settings" in readme
+    assert f"rejects {100 * float(rate):.1f} % of calibrated data sets" in readme
 
 
 def smallest(settings):

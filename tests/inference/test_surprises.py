@@ -369,6 +369,32 @@ def test_drawn_rows_of_the_ckce_with_flips_equal_the_formula_with_inverses(engin
         assert interval.upper == pytest.approx(max(0, *(np.quantile(x, 0.975) for x in both)), rel=1e-9)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("engine", [kc.ExactPairs(), kc.IncompleteCholesky(1e-13)], ids=["exact", "cholesky"])
+def test_what_is_kept_of_drawn_rows_changes_no_value(engine, weighted, monkeypatch):
+    y, p = data(30, 3, seed=6)
+    weights = np.random.default_rng(2).uniform(0.2, 2.0, 30) if weighted else None
+    case, run = Case(y, kc.Categorical(p), weights), Run(draws=50, rng=4)
+    prepared = CKCE(prediction_kernel=kc.Gaussian(0.5), regularization=0.3, engine=engine).prepare(
+        case.predictions, case.weights
+    )
+    request = Request(case, prepared, run)
+    rows = RowBootstrap(prepared, y)
+    drawn = rows.drawn(request)
+    found = [rows.surprised(request, drawn)(some) for some in (2.0, 4.5, 18.0)]
+    monkeypatch.setattr("kernelcal.statistics.conditional.operator.ByCholesky.pairs", lambda *some: None)
+    monkeypatch.setattr("kernelcal.inference.intervals.row_bootstrap._KEPT_BYTES", 0)
+    monkeypatch.setattr("kernelcal.inference.intervals.row_bootstrap._BYTES", 40 * 30 * 3 * 40)
+    monkeypatch.setattr("kernelcal.inference.intervals.flips._KEPT", 0)
+    monkeypatch.setattr("kernelcal.statistics.conditional.operator._KEEP_BYTES", 0)
+    monkeypatch.setattr("kernelcal.statistics.conditional.operator._CHUNK_BYTES", 2**11)
+    again = RowBootstrap(prepared, y)
+    anew = again.drawn(request)
+    np.testing.assert_allclose(anew, drawn, rtol=1e-9, atol=1e-12)
+    changes = again.surprised(request, anew)
+    np.testing.assert_allclose([changes(some) for some in (2.0, 4.5, 18.0)], found, rtol=1e-9, atol=1e-12)
+
+
 def test_draws_of_the_ckce_of_numbers_are_wider():
     y, mean, std = normal_data(20)
     kernel = Spectral(kc.Gaussian(0.8), 12)

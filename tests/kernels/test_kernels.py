@@ -5,7 +5,7 @@ import pytest
 
 import kernelcal as kc
 from kernelcal.kernels import Product, Scaled, Sum, resolve
-from kernelcal.kernels.base import AlignedPairs, CrossPairs, Points, class_matrix
+from kernelcal.kernels.points import AlignedPairs, CrossPairs, Points, class_matrix
 from kernelcal.pairs.tiles import BlockPoints, Tile
 
 D = np.array([0.0, 1e-9, 0.1, 0.5, 1.0, 3.0])

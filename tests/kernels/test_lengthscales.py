@@ -6,8 +6,8 @@ from scipy.spatial.distance import cdist, pdist
 
 import kernelcal as kc
 from kernelcal.kernels import lengthscales, resolve
-from kernelcal.kernels.base import CrossPairs, Points
 from kernelcal.kernels.metrics import Wasserstein
+from kernelcal.kernels.points import CrossPairs, Points
 from kernelcal.predictions import MultivariateNormal
 from kernelcal.randomness import generator_of
 

@@ -14,11 +14,11 @@ from scipy.stats import norm
 
 import kernelcal as kc
 from kernelcal.kernels import GaussLegendre, Spectral
-from kernelcal.kernels.base import AlignedPairs, CrossPairs, Points
 from kernelcal.kernels.divergences.mmd import MMD
 from kernelcal.kernels.metrics import Euclidean, Hellinger, MixtureWasserstein, TotalVariation, Wasserstein, view
 from kernelcal.kernels.metrics import base as metric_base
 from kernelcal.kernels.metrics.wasserstein import least_costs
+from kernelcal.kernels.points import AlignedPairs, CrossPairs, Points
 from kernelcal.pairs.tiles import BlockPoints, Tile
 from kernelcal.predictions import (
     DiagonalNormal,

@@ -81,3 +81,62 @@ def test_predictions_of_a_witness():
         RunningWitness.begin(P[None])
     with pytest.raises(InputError, match="begun with 2 classes, got 3: begin another one"):
         RunningWitness.begin(P).loss(np.full((8, 3), 1 / 3), Y)
+
+
+WRONG = [
+    ([0.7, *Y[1:]], r"row 0: label 0\.7 is no class number, 0 to 1 \(1 such rows\): a class that happened is expected"),
+    (Y + 1, r"row 1: label 2 is no class number, 0 to 1 \(4 such rows\): they count from 1: pass labels - 1"),
+    ([-1, *Y[1:]], "row 0: label -1 is no class number, 0 to 1 .* leave rows of other labels out of the batch"),
+    ([*Y[:7], np.nan], "row 7: label nan is no class number"),
+]
+
+
+@LOSSES
+@pytest.mark.parametrize(("y", "words"), WRONG)
+@pytest.mark.parametrize("library", ["numpy", "torch", "jax"])
+def test_labels_that_are_no_class_numbers(loss, y, words, library):
+    p, y = np.linspace(0.1, 0.9, 8)[:, None] * [1, -1] + [0, 1], np.asarray(y)
+    if library != "numpy":
+        pytest.importorskip(library)
+    if library == "torch":
+        import torch
+
+        p, y = torch.tensor(p), torch.tensor(y)
+    if library == "jax":
+        import jax
+
+        p, y = jax.numpy.asarray(p), jax.numpy.asarray(y)
+    with pytest.raises(InputError, match=words):
+        loss(p, y)
+
+
+def test_class_numbers_of_any_type_are_taken():
+    expected = skce_loss(P[:, 0], Y)
+    for y in (Y.astype(float), Y.astype(bool), Y.astype(np.int8), Y.tolist()):
+        assert skce_loss(P[:, 0], y) == expected
+
+
+def test_labels_that_are_traced_are_not_looked_at():
+    jax = pytest.importorskip("jax")
+    p, y = jax.numpy.asarray(P), jax.numpy.asarray(Y)
+    traced = jax.jit(skce_loss)
+    assert np.isclose(traced(p, y), skce_loss(P, Y), rtol=0.01)
+    assert np.isfinite(traced(p, y + 0.7))  # cut, as the docstring says
+    value, _ = jax.value_and_grad(skce_loss)(p, y)  # labels are no tracers here
+    assert np.isclose(value, skce_loss(P, Y), rtol=0.01)
+    with pytest.raises(InputError, match="pass labels - 1"):
+        jax.value_and_grad(skce_loss)(p, y + 1)
+
+
+def test_labels_of_tensors_that_are_transformed_are_not_looked_at():
+    torch = pytest.importorskip("torch")
+    p, y = torch.tensor(np.stack([P, P])), torch.tensor(np.stack([Y, Y]))
+    several = torch.func.vmap(skce_loss)(p, y)
+    assert several.tolist() == pytest.approx([float(skce_loss(P, Y))] * 2)
+    followed = skce_loss(torch.tensor(P, requires_grad=True), y[0].to(torch.float32))
+    assert followed.item() == pytest.approx(float(skce_loss(P, Y)))
+
+
+def test_running_witnesses_look_at_labels_too():
+    with pytest.raises(InputError, match="pass labels - 1"):
+        RunningWitness.begin(P).loss(P, Y + 1)

@@ -398,6 +398,18 @@ def test_a_change_is_found_where_it_began():
     assert "Alarm" in monitor.verdict
 
 
+def test_both_alarms_are_told_with_their_rows():
+    """That of drift came sooner; what holds at any time is the other one, later."""
+    rng, monitor = np.random.default_rng(5), Monitor()
+    monitor.update(*binary(rng, 1200), key="before")
+    while monitor.alarm is None:
+        monitor.update(*binary(rng, 50, 0.3), key=f"after {monitor.rows}")
+    ever, drift = monitor.alarm, monitor.drift_alarm
+    assert drift.row < ever.row
+    told = f"Alarm after row {ever.row:,} (batch {ever.key}), of drift after row {drift.row:,} (batch {drift.key}); "
+    assert monitor.verdict.startswith(told)
+
+
 def test_files_keep_everything_and_days_count_once(tmp_path):
     rng, path = np.random.default_rng(6), tmp_path / "state.npz"
     days = [classes(rng, 90, 1.6) for _ in range(6)]
@@ -556,9 +568,14 @@ def test_a_batch_is_known_by_its_key_and_its_rows(kind, tmp_path):
     assert again.keys == {"a", "b"}
 
 
-def test_an_impossible_outcome_is_proof():
+def test_an_impossible_outcome_is_proof(tmp_path):
     monitor = Monitor().update([0, 1, 1], [0.2, 0.0, 0.5])
     assert monitor.alarm.row == 2
+    assert "What happened in row 2 had been predicted with probability 0" in monitor.verdict
+    assert (monitor.ruled_out, monitor.changepoint, monitor.direction) == (2, None, "")
+    monitor.save(tmp_path / "state.npz")
+    assert Monitor.load(tmp_path / "state.npz").to_dict() == monitor.to_dict()
+    assert Monitor().update([0, 1], [0.2, 0.4]).merge(monitor).ruled_out == 4
     ends = Quantiles(np.tile([0.0, 1.0, 2.0, 3.0], (5, 1)), [0.0, 0.3, 0.7, 1.0])
     assert Monitor().update([1.5, 0.2, 2.9, 0.0, 3.0], ends).alarm is None
     assert Monitor().update([1.5, 0.2, 2.9, 3.1, 1.5], ends).alarm.row == 4
@@ -605,6 +622,20 @@ def test_shards_merge_and_nothing_counts_twice():
     began, _, high = first.update(*binary(rng, 600, 0.3)).changepoint
     assert abs(began - 200) < 60
     assert high <= first.rows
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_an_alarm_of_one_shard_is_none_of_both_beside(first):
+    """Whichever is joined into the other: the mean is looked at when they are joined, and from then on."""
+    rng = np.random.default_rng(5)
+    shards = [Monitor().update(*binary(rng, 150, 0.3)), Monitor().update(*binary(rng, 150))]
+    assert shards[0].alarm is not None
+    shards[0]._lanes[0].wealth.ever -= shards[0].log_evalue - np.log(30)  # won, and lost again since
+    both = shards[first].merge(shards[1 - first], "beside")
+    assert 10 < both.evalue < 20
+    assert both.alarm is None
+    after = both.update(*binary(rng, 150, 0.3))
+    assert after.alarm.row > 300
 
 
 def test_shards_that_broke_ties_by_one_seed_are_not_multiplied():
@@ -656,3 +687,10 @@ def test_false_alarms_ever_are_rare(kind):
         Monitor(rng=seed).update(*KINDS[kind](np.random.default_rng(seed), 800)).alarm is not None for seed in range(60)
     )
     assert alarms <= binom.ppf(0.999, 60, 0.05)
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a", "a.npz.gz"])
+def test_a_state_is_an_npz_file(name, tmp_path):
+    with pytest.raises(InputError, match=r"a monitor is an npz file: its name ends in \.npz, got .*a"):
+        Monitor().save(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []

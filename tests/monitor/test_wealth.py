@@ -49,6 +49,32 @@ def test_the_way_is_thinned_evenly():
     np.testing.assert_array_equal(wealth.marks, np.arange(0, 901, wealth.step))
 
 
+def test_the_interval_of_a_change_is_the_richest_part_of_what_all_experts_would_own():
+    """Row by row: money put on all after row k, of those who learn the geometric mean with their best row."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        weights, bets = np.array([0.5, 0.3, 0.2]), rng.normal(0, 0.4, (90, 3))
+        bets[:50] -= 0.1
+        bets[50:, [0, 2]] += 0.2
+        wealth = Wealth.begin(weights)
+        wealth.add(bets)
+        money = np.zeros(91)
+        for k in range(91):
+            for i in range(3):
+                own = np.exp(bets[k:, i].sum())
+                best = max(np.exp(bets[j:, i].sum()) for j in range(91))
+                money[k] += weights[i] * (np.sqrt(own * best) if i == 2 else own)
+        taken, rows = 0.0, []
+        for k in np.argsort(-money):
+            rows.append(k)
+            taken += money[k]
+            if taken >= 0.98 * money.sum():
+                break
+        began, low, high = wealth.change(np.array([False, False, True]))
+        assert (low, high) == (min(*rows, began), max(*rows, began))
+        assert 3 < high - low < 85
+
+
 def test_the_interval_of_a_change_holds_it_wherever_it_lies_in_a_stretch():
     """Of a long way stretches are kept: a change just before the end of one is not put into the next."""
     held = shown = 0

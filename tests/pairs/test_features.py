@@ -5,7 +5,7 @@ import pytest
 
 import kernelcal as kc
 from kernelcal.errors import InputError
-from kernelcal.kernels.base import CrossPairs, Points
+from kernelcal.kernels.points import CrossPairs, Points
 from kernelcal.pairs import features
 from kernelcal.residuals import ClassResidual
 
@@ -50,6 +50,33 @@ def test_all_rows_as_landmarks_give_the_kernel(kernel, make_data):
     features_ = phi(slice(None))
     assert features_.shape[1] == sizes[0]
     np.testing.assert_allclose(features_ @ features_.T, gram(kernel, batch), atol=1e-7)
+
+
+@pytest.mark.parametrize("share", [0.9, 0.999])
+def test_a_share_keeps_the_fewest_directions_that_hold_it(share, make_data):
+    batch = kc.Categorical(make_data(60, 3)[0])
+    kernels = [kc.Laplacian(0.1), kc.Laplacian(1.0)]
+    phi, sizes = kc.Nystrom(60, share=share).maps(kernels, batch)
+    for kernel, features_ in zip(kernels, np.split(phi(slice(None)), [sizes[0]], axis=1), strict=True):
+        squares = np.sort(np.linalg.eigvalsh(gram(kernel, batch)) ** 2)[::-1]
+        wanted = int(np.argmax(np.cumsum(squares) >= share * squares.sum() * (1 - 1e-12))) + 1
+        assert features_.shape[1] == wanted
+        kept = np.linalg.eigvalsh(features_ @ features_.T) ** 2
+        assert kept.sum() == pytest.approx(squares[:wanted].sum(), rel=1e-6)
+    assert sizes[1] < sizes[0]
+
+
+def test_what_a_share_leaves_out_is_small_beside_the_noise(make_data):
+    p, _ = make_data(400, 4, seed=3)
+    rng = np.random.default_rng(0)
+    draws = (rng.random((300, 400, 1)) > np.cumsum(p, axis=1)).sum(axis=2).clip(max=3)
+    values = []
+    for share in (1.0, 0.999):
+        statistic = kc.SKCE(prediction_kernel=kc.Laplacian(0.5), engine=kc.Nystrom(100, share=share))
+        values.append(statistic.prepare(kc.Categorical(p)).values(draws)[:, 0])
+    left_out = np.std(values[0] - values[1]) / np.std(values[0])
+    assert 0.005 < left_out < 2 * np.sqrt(0.001)
+    assert abs(np.mean(values[0] - values[1])) < 4 * np.std(values[0]) * left_out / np.sqrt(300)  # and no bias
 
 
 def test_landmarks_cover_all_distinct_values_of_one_probability():
@@ -103,6 +130,7 @@ def test_every_library_gets_the_same_number(engine, backend, make_data):
     ("make", "message"),
     [
         (lambda: kc.Nystrom(0), "landmarks must be at least 1, a whole number such as 200, got 0"),
+        (lambda: kc.Nystrom(9, share=0), "share must be above 0 and at most 1, such as 0.999, got 0"),
         (lambda: kc.RandomFourier(-1), "frequencies must be at least 1, a whole number such as 256, got -1"),
         (lambda: kc.RandomFourier(2.5), "frequencies must be at least 1, a whole number such as 256, got 2.5"),
         (lambda: run(kc.kernels.PowerExponential(0.3)), "not available for PowerExponential: use kernelcal.Nystrom"),

@@ -179,6 +179,52 @@ def test_the_target_kernel_enters():
     np.testing.assert_allclose(quick.off_diagonal, plain.off_diagonal, rtol=1e-10)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("target", [kc.Dirac(), kc.FiniteKernel([[2.0, 0.5], [0.5, 1.0]])], ids=["dirac", "finite"])
+@pytest.mark.parametrize("metric", [kc.Euclidean(), kc.TotalVariation()], ids=["euclidean", "total variation"])
+def test_two_classes_are_a_line(metric, target, weighted):
+    x, rng = points(1200), np.random.default_rng(2)
+    x = x / (x + (1 - x))  # divided by its sum, as most rows are
+    p = np.stack([1 - x, x], axis=1)
+    p /= p.sum(axis=1, keepdims=True)
+    weights = rng.exponential(size=1200) if weighted else None
+    batch = kc.Categorical(p)
+    a = np.eye(2) if target == kc.Dirac() else np.array([[2.0, 0.5], [0.5, 1.0]])
+    labels = np.stack([(rng.uniform(size=1200) < x).astype(int) for _ in range(3)])
+    for kernel in (
+        kc.Laplacian(0.2, metric=metric),
+        kc.Matern32(0.3, metric=metric) + 2 * kc.Laplacian(1.0, metric=metric),
+    ):
+        engine = kc.ExactPairs()
+        found = engine.prepare([kernel], batch, ClassResidual.of(batch, target, weights))
+        assert found.label == "exact scan"
+        differences = p[:, None] - p
+        d = np.sqrt((differences**2).sum(-1)) if metric == kc.Euclidean() else np.abs(differences).sum(-1) / 2
+        s = np.sqrt(3) * d / 0.3
+        values = np.exp(-d / 0.2) if isinstance(kernel, kc.Laplacian) else (1 + s) * np.exp(-s) + 2 * np.exp(-d)
+        sums = found.batch(labels)
+        for k, y in enumerate(labels):
+            r = (np.eye(2)[y] - p) * (1 if weights is None else weights[:, None])
+            h = values * (r @ a @ r.T)
+            scale = 1e-12 * np.abs(h).sum()
+            assert sums.off_diagonal[k, 0] == pytest.approx(h.sum() - np.trace(h), rel=0, abs=scale)
+            assert sums.diagonal[k, 0] == pytest.approx(np.trace(h), rel=1e-11)
+            one = found.of(y)
+            assert one.off_diagonal == pytest.approx(sums.off_diagonal[k, 0], rel=0, abs=scale)
+
+
+@pytest.mark.parametrize("law", ["saddlepoint", "exact"])
+def test_two_classes_have_the_pvalue_of_tiles(law, without_scan):
+    x = points(1100)
+    y = (np.random.default_rng(4).uniform(size=1100) < 0.1 + 0.85 * x).astype(int)
+    p = np.stack([1 - x, x], axis=1)
+    options = {"statistic": "skce", "null": law, **({"draws": 99} if law == "exact" else {})}
+    found, interval = kc.calibration_test(y, p, **options), kc.confidence_interval(y, p, draws=99)
+    without_scan()
+    assert found.pvalue == pytest.approx(kc.calibration_test(y, p, **options).pvalue, rel=1e-6)
+    assert interval.upper == pytest.approx(kc.confidence_interval(y, p, draws=99).upper, rel=1e-9)
+
+
 @pytest.fixture
 def without_scan(monkeypatch):
     """A function that makes the tiles do the work."""
@@ -277,7 +323,12 @@ def test_the_way_is_chosen_by_rows_kernel_and_library():
     assert label(x[:900], y[:900]) == "exact pairs"
     assert label(x, y, prediction_kernel=kc.Gaussian(0.2)) == "exact pairs"
     assert label(x, y, prediction_kernel=kc.Laplacian(0.2, metric=kc.Hellinger())) == "exact pairs"
-    assert label(np.stack([1 - x, x], axis=1), y) == "exact pairs"
+    two = np.stack([1 - x, x], axis=1)
+    assert label(two, y) == "exact scan"
+    assert label(two, y, prediction_kernel=kc.Laplacian(0.2, metric=kc.Hellinger())) == "exact pairs"
+    assert label(two.astype(np.float32), y) == "exact pairs"
+    assert label(two + np.array([1e-7, 0]), y) == "exact pairs"  # within what is tolerated, and no line
+    assert label(np.stack([1 - x, x / 2, x / 2], axis=1), y) == "exact pairs"
     torch = pytest.importorskip("torch")
     assert label(torch.tensor(x), y) == "exact pairs"
 

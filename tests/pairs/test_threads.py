@@ -41,7 +41,7 @@ def test_threads_change_no_number_of_a_sketch(monkeypatch):
     rng = np.random.default_rng(0)
     p = rng.dirichlet(np.ones(3), 3000)
     y = kc.Categorical(p).sample(rng)[0]
-    monkeypatch.setattr(sums, "_BYTES", 2**16)
+    monkeypatch.setattr(sums, "_PART", 500)
     found = []
     for number in (1, 3):
         monkeypatch.setattr(sums, "thread_count", lambda _, number=number: number)

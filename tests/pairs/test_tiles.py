@@ -244,6 +244,22 @@ def test_equal_rows_are_looked_for_once(monkeypatch):
     assert again.groups is ready.forms.groups
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sums_of_rows_of_many_rows_are_those_of_the_dense_matrix(weighted, make_data, monkeypatch):
+    p, y = make_data(301, 4)
+    weights = np.random.default_rng(1).exponential(size=301) if weighted else None
+    monkeypatch.setattr("kernelcal.pairs.matrix.KEPT_UP_TO", 0)
+    monkeypatch.setattr("kernelcal.pairs.matrix._STRIP", 301 * 20)  # strips of 20 rows, and one of a single row
+    monkeypatch.setattr("kernelcal.pairs.matrix._COLUMNS", 64)
+    matrix = kc.SKCE(prediction_kernel=kc.Laplacian(0.4)).prepare(kc.Categorical(p), weights).matrix(y)
+    r = (np.eye(4)[y] - p) * (1 if weights is None else weights[:, None])
+    h = np.exp(-np.sqrt(((p[:, None] - p) ** 2).sum(axis=2)) / 0.4) * (r @ r.T)
+    own = np.diag(h)
+    np.testing.assert_allclose(matrix.diagonal, own, rtol=1e-12)
+    np.testing.assert_allclose(matrix.row_sums, h.sum(axis=1), rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(matrix.row_squares, (h**2).sum(axis=1) - own**2, rtol=1e-10)
+
+
 def test_the_matrix_of_the_same_targets_is_made_once():
     batch, _ = ready_for("tiles")
     ready, targets = kc.SKCE(prediction_kernel=kc.Laplacian(0.4)).prepare(batch), batch.sample(0, 2)

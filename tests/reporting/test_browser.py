@@ -13,7 +13,7 @@ import pytest
 CHROMIUM = os.environ.get("CHROMIUM") or next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
-NAMES = ("binary", "classes", "several", "normal", "scores", "survival")
+NAMES = ("binary", "classes", "several", "normal", "scores", "survival", "recalibration")
 pytestmark = pytest.mark.slow
 
 _spec = importlib.util.spec_from_file_location("browser_subjects", Path(__file__).with_name("subjects.py"))
@@ -60,11 +60,15 @@ def browser():
 def pages(tmp_path_factory):
     pytest.importorskip("jinja2")
     pytest.importorskip("matplotlib")
-    from kernelcal.reporting import report, survival_page
+    from kernelcal.recalibration import recalibrate
+    from kernelcal.reporting import recalibration_page, report, survival_page
 
     folder, made = tmp_path_factory.mktemp("pages"), {}
     made["survival"] = survival_page(subjects.survival(), folder / "survival.html")
-    for name in NAMES[:-1]:
+    y, p, _ = subjects.binary()
+    found = recalibrate(y, p, "temperature", draws=subjects.DRAWS)
+    made["recalibration"] = recalibration_page(found, folder / "recalibration.html")
+    for name in NAMES[:-2]:
         y, predictions, options = subjects.SUBJECTS[name]()
         made[name] = report(y, predictions, folder / f"{name}.html", draws=subjects.DRAWS, **options)
     return made

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import kernelcal as kc
-from kernelcal.kernels.base import class_matrix
+from kernelcal.kernels.points import class_matrix
 from kernelcal.residuals import ClassResidual
 
 TARGETS = [

@@ -221,7 +221,7 @@ def test_sums_of_batches_in_one_pass():
     engine = kc.RandomFourier(256)
     kernel = kc.kernels.resolve(kc.Laplacian(), batch)[0]
     whole = float(kc.skce(y, batch, prediction_kernel=kernel, engine=engine))
-    assert float(sketch.result().estimate) == pytest.approx(whole, rel=1e-6, abs=1e-9)
+    assert float(sketch.result().estimate) == pytest.approx(whole, rel=1e-3)  # features are rounded to 2^-12
 
 
 def test_what_is_refused():

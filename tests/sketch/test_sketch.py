@@ -75,9 +75,17 @@ def _parts(subject, cuts, order, options):
 
 
 def _same(a, b):
+    """Whole numbers that are equal, and with them everything that is printed."""
     assert a._sums.keys() == b._sums.keys()
     for name, x in a._sums.items():
-        np.testing.assert_allclose(x, b._sums[name], rtol=1e-11, atol=1e-11 * (1 + np.abs(x).max()), err_msg=name)
+        assert x.dtype == np.int64
+        np.testing.assert_array_equal(x, b._sums[name], err_msg=name)
+    np.testing.assert_array_equal(a._rows.starts, b._rows.starts)
+
+
+def _numbers_of(sketch):
+    """Sums in the unit of features and residuals."""
+    return sums.as_numbers(sketch._sums, sketch._settings, sketch._subject)
 
 
 @pytest.mark.parametrize("name", SUBJECTS)
@@ -90,29 +98,36 @@ def test_any_partition_in_any_order_gives_the_sums_of_one_batch(name, cuts, rand
     whole = _sketch(**options).update(*subject)
     parts = _parts(subject, cuts, order, options)
     _same(whole, parts)
-    assert parts.n == 90
-    assert parts.result().pvalue == whole.result().pvalue
-    assert float(parts.result().estimate) == pytest.approx(float(whole.result().estimate), rel=1e-9, abs=1e-13)
+    assert {**parts.result().to_dict(), "seconds": 0} == {**whole.result().to_dict(), "seconds": 0}
 
 
 @pytest.mark.parametrize("name", SUBJECTS)
-def test_a_sketch_is_the_exact_test_in_memory(name):
+def test_a_sketch_is_near_the_exact_test_in_memory(name):
+    """The same features, rounded to 2^-12, and other draws: the same estimate, and draws of the same spread."""
     make, options = SUBJECTS[name]
     y, batch = make()
-    found = _sketch(39, rng=5, **options).update(y[:50], batch[:50]).update(y[50:], batch[50:]).result()
+    found = _sketch(399, rng=5, **options).update(y[:50], batch[:50]).update(y[50:], batch[50:]).result()
     statistic = kc.SKCE(prediction_kernel=KERNEL, engine=ENGINE, **options)
-    expected = kc.calibration_test(y, batch, statistic=statistic, draws=39, rng=5, early_stopping=False)
-    assert found.pvalue == expected.pvalue
-    assert float(found.estimate) == pytest.approx(expected.statistic, rel=1e-9)
-    assert found.test.members[0].deviation == pytest.approx(expected.members[0].deviation, rel=1e-9)
+    expected = kc.calibration_test(y, batch, statistic=statistic, draws=399, rng=5, early_stopping=False)
+    spread = expected.statistic / expected.members[0].deviation
+    assert float(found.estimate) == pytest.approx(expected.statistic, abs=2e-3 * abs(spread))
+    assert found.pvalue == pytest.approx(expected.pvalue, abs=4 * np.sqrt(0.5 * expected.pvalue / 399))
+    assert found.test.members[0].deviation == pytest.approx(expected.members[0].deviation, rel=0.25, abs=0.25)
 
 
-def test_parts_of_a_batch_change_nothing(monkeypatch):
-    y, batch = _class_rows(3, 90)
-    whole = _sketch().update(y, batch)
-    monkeypatch.setattr(sums, "_BYTES", 1)
-    monkeypatch.setattr(sums, "_LEAST", 7)
-    _same(whole, _sketch().update(y, batch))
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_parts_of_a_batch_and_threads_change_nothing(name, monkeypatch):
+    make, options = SUBJECTS[name]
+    y, batch = make()
+    whole = _sketch(**options).update(y, batch)
+    for module, setting, value in (
+        (sums, "_PART", 7),
+        (sums, "BLOCK", 11),
+        (sums, "SCORE_ROWS", 13),
+        (sums, "thread_count", lambda _: 4),
+    ):
+        monkeypatch.setattr(module, setting, value)
+        _same(whole, _sketch(**options).update(y, batch))
 
 
 @pytest.mark.parametrize("name", ["one probability", "three classes", "three classes, some alike"])
@@ -120,12 +135,12 @@ def test_sums_are_those_of_loops_over_rows(name):
     """Second implementation: dense arrays, one row at a time."""
     make, options = SUBJECTS[name]
     y, batch = make()
-    found = _sketch(**options).update(y, batch)._sums
+    found = _numbers_of(_sketch(**options).update(y, batch))
     rng = generator_of(3, "random Fourier features")
     one = isinstance(batch, kc.Bernoulli)
     x = batch.p[:, None] if one else batch.probs
     w, b = KERNEL.frequencies(rng, 12, x.shape[1]), rng.uniform(0, 2 * np.pi, 12)
-    phi = np.sqrt(2 / 12) * np.cos(x @ w.T + b)
+    phi = np.sqrt(2 / 12) * np.rint(2**12 * np.cos(x @ w.T + b)) / 2**12
     p = np.stack([1 - batch.p, batch.p], axis=1) if one else batch.probs
     left = np.eye(p.shape[1])
     if one:
@@ -140,18 +155,21 @@ def test_sums_are_those_of_loops_over_rows(name):
         v = left.T @ (np.diag(p[i]) - np.outer(p[i], p[i])) @ left
         total, moment, lengthened = total + z, moment + np.outer(z, z), lengthened + (z @ z) * z
         covariance, squares = covariance + np.kron(v, np.outer(phi[i], phi[i])), squares + (z @ z) ** 2
-    assert found["diagonal"][0] == pytest.approx(np.trace(moment), rel=1e-11)
+    close = {"rtol": 2e-4, "atol": 5e-4}  # places of a turn are rounded, and products to 2^-20
+    assert found["diagonal"][0] == pytest.approx(np.trace(moment), rel=1e-4)
     expected = {"moment": moment, "covariance": covariance, "lengthened": lengthened, "squares": squares}
     for key, value in expected.items():
-        np.testing.assert_allclose(found[key], value, rtol=1e-10, atol=1e-10, err_msg=key)
-    np.testing.assert_allclose(found["totals"][:, 0].ravel(), total, rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(found[key], value, **close, err_msg=key)
+    np.testing.assert_allclose(found["totals"][:, 0].ravel(), total, **close)
     assert found["n"] == len(y)
-    np.testing.assert_allclose(found["features"], phi.sum(axis=0), rtol=1e-10, atol=1e-10)
-    np.testing.assert_allclose(found["means"], sum(np.kron(p[i] @ left, phi[i]) for i in range(len(y))), rtol=1e-9)
-    assert found["lengths"] == pytest.approx(((p @ left) ** 2).sum(), rel=1e-11)
+    np.testing.assert_allclose(found["features"], phi.sum(axis=0), rtol=1e-4, atol=2e-3)
+    np.testing.assert_allclose(
+        found["means"], sum(np.kron(p[i] @ left, phi[i]) for i in range(len(y))), rtol=1e-4, atol=2e-3
+    )
+    assert found["lengths"] == pytest.approx(((p @ left) ** 2).sum(), rel=1e-5)
     np.testing.assert_allclose(found["expected"], p.sum(axis=0), rtol=1e-11)
     surprised = [sum(1 - p[i, k] for i in range(len(y)) if y[i] == k) for k in range(p.shape[1])]
-    np.testing.assert_allclose(found["surprised"], surprised, rtol=1e-11)
+    np.testing.assert_allclose(found["surprised"], surprised, rtol=1e-8)
 
 
 def test_the_interval_is_that_of_all_pairs():
@@ -162,8 +180,8 @@ def test_the_interval_is_that_of_all_pairs():
         asked = {"method": "root", "confidence_level": 0.9, "pvalue": pvalue}
         expected = kc.confidence_interval(y, batch, statistic=statistic, **asked)
         if (found.pvalue <= 0.1) == (pvalue <= 0.1):
-            assert found.interval.lower == pytest.approx(expected.lower, rel=1e-9)
-            assert expected.upper * (1 - 1e-9) <= found.interval.upper <= 1.02 * expected.upper
+            assert found.interval.lower == pytest.approx(expected.lower, rel=1e-3)
+            assert expected.upper * (1 - 1e-3) <= found.interval.upper <= 1.02 * expected.upper
             assert found.interval.method == expected.method
     assert found.interval.lower > 0
     unsure = _sketch(3).update(y, batch).result(0.9)  # p is at least 1/4
@@ -190,7 +208,7 @@ def test_the_known_law_has_the_variance_of_all_eigenvalues():
     z = features(slice(None)) * np.sqrt(2 * batch.p * (1 - batch.p))[:, None]
     eigenvalues = np.linalg.eigvalsh(z.T @ z)
     value = float(found.estimate) * 400 * 399
-    assert found.known.members[0].deviation == pytest.approx(value / np.sqrt(2 * (eigenvalues**2).sum()), rel=1e-9)
+    assert found.known.members[0].deviation == pytest.approx(value / np.sqrt(2 * (eigenvalues**2).sum()), rel=1e-4)
 
 
 @pytest.mark.parametrize("make", [lambda: _one_probability(200), lambda: _class_rows(4, 200)])
@@ -199,10 +217,10 @@ def test_scores_and_binned_errors_are_those_of_evaluate(make):
     found = (_sketch().update(y[:77], batch[:77]) + _sketch().update(y[77:], batch[77:], first_row=77)).result()
     expected = kc.evaluate(y, batch, draws=19)
     for name in ("accuracy", "log_score", "brier_score"):
-        assert found.means[name] == pytest.approx(getattr(expected, name), rel=1e-12)
+        assert found.means[name] == pytest.approx(getattr(expected, name), rel=1e-9)
     assert [e.name for e in found.eces] == [e.name for e in expected.eces]
     for mine, theirs in zip(found.eces, expected.eces, strict=True):
-        assert float(mine) == pytest.approx(float(theirs), rel=1e-12)
+        assert float(mine) == pytest.approx(float(theirs), rel=1e-8)
         assert repr(mine) == repr(theirs)
         np.testing.assert_array_equal(mine.tables[0].count, theirs.tables[0].bins.count)
 
@@ -281,7 +299,7 @@ def test_the_draws_of_a_row_follow_its_identity():
     y, batch = _class_rows(3, 30)
     first, later = _sketch().update(y, batch), _sketch().update(y, batch, first_row=1000)
     assert not np.allclose(first._sums["totals"][:, 1:], later._sums["totals"][:, 1:])
-    np.testing.assert_allclose(first._sums["totals"][:, 0], later._sums["totals"][:, 0])
+    np.testing.assert_array_equal(first._sums["totals"][:, 0], later._sums["totals"][:, 0])
 
 
 @pytest.mark.slow
@@ -341,6 +359,9 @@ def test_damaged_and_foreign_files_are_refused(tmp_path):
     np.savez(path, settings=np.array(json.dumps({"format": "kernelcal sketch", "version": 9})))
     with pytest.raises(InputError, match="written as 'kernelcal sketch' version 9"):
         Sketch.load(path)
+    np.savez(path, settings=np.array(json.dumps({"format": "kernelcal sketch", "version": 1})))
+    with pytest.raises(InputError, match=r"version 1, this reads 'kernelcal sketch' 2: make it again from what it was"):
+        Sketch.load(path)
     np.save(tmp_path / "b.npy", np.zeros(3))
     path.write_bytes((tmp_path / "b.npy").read_bytes())
     with pytest.raises(InputError, match="damaged"):
@@ -364,8 +385,10 @@ CHANGED = {  # what a file says of the rows seen, of notes, of sums; None stands
     "rows that overlap": ({}, {"starts": np.array([0, 20]), "stops": np.array([25, 30])}, "rows that it says"),
     "more starts": ({}, {"starts": np.array([0, 20])}, "rows that it says"),
     "fewer rows than sums": ({}, {"stops": np.array([29])}, "rows that it says"),
-    "sums of no rows": ({}, {"/n": np.array(np.nan)}, "its n is not finite"),
-    "sums of nothing": ({}, {"/covariance": np.full((36, 36), np.nan)}, "its covariance is not finite"),
+    "sums of no rows": ({}, {"/n": np.array(0)}, "the number of rows"),
+    "sums in floating point": ({}, {"/n": np.array(np.nan)}, "n of float64, not int64"),
+    "digits that are not carried": ({}, {"/log_score": np.array([0, 2**40])}, "contradict each other, log_score"),
+    "sums of another size": ({}, {"/covariance": np.zeros((36, 36), dtype=np.int64)}, "arrays do not fit"),
     "one number as totals": ({}, {"/totals": np.array(1.0)}, "arrays do not fit"),
     "a number": ({}, {"settings": np.array("5")}, "damaged"),
     "brackets without end": ({}, {"settings": np.array("[" * 100_000)}, "damaged"),
@@ -542,8 +565,8 @@ def test_single_precision_is_summed_in_double():
     y, batch = _class_rows(3, 40)
     single = kc.Categorical((batch.probs / batch.probs.sum(axis=1, keepdims=True)).astype(np.float32))
     found = _sketch().update(y, single)
-    assert all(x.dtype == np.float64 for x in found._sums.values())
-    np.testing.assert_allclose(found._sums["totals"], _sketch().update(y, batch)._sums["totals"], atol=1e-4)
+    whole = _numbers_of(_sketch().update(y, batch))["totals"]
+    np.testing.assert_allclose(_numbers_of(found)["totals"], whole, atol=2e-3)
 
 
 def test_kernels_are_written_as_plain_values():
@@ -634,17 +657,19 @@ def test_any_single_alteration_of_a_file_is_refused(rows, target, tmp_path):
 def test_sums_that_contradict_each_other_are_refused_whatever_the_checksum_says(tmp_path):
     path = tmp_path / "a.npz"
     sketch = _sketch().update(*_class_rows(3, 30))
-    for name, factor, word in (
-        ("totals", 1e3, "totals and diagonal"),
-        ("bins 0", 2.0, "bins 0"),
-        ("accuracy", 99.0, "accuracy"),
-        ("brier_score", -1.0, "brier_score"),
-        ("log_score", np.inf, "log score"),
-        ("covariance", -1.0, "moments"),
+    for name, change, word in (
+        ("totals", lambda x: 1000 * x, "totals and diagonal"),
+        ("bins 0", lambda x: 2 * x, "bins 0"),
+        ("predicted 0", lambda x: x + 10**6, "bins 0"),
+        ("accuracy", lambda x: 99 * x, "accuracy"),
+        ("brier_score", lambda x: x - 10**6, "brier_score"),
+        ("labels", lambda x: x + 1, "labels"),
+        ("impossible", lambda x: x - 1, "targets that were ruled out"),
+        ("covariance", lambda x: -x, "covariance|moments"),
     ):
         sketch.save(path)
         other = Sketch.load(path)
-        other._sums = {**other._sums, name: other._sums[name] * factor}
+        other._sums = {**other._sums, name: change(other._sums[name])}
         other.save(path)
         with pytest.raises(InputError, match=f"contradict each other, {word}"):
             Sketch.load(path)

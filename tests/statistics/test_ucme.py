@@ -8,9 +8,9 @@ import pytest
 import kernelcal as kc
 from kernelcal.errors import InputError
 from kernelcal.kernels import Coordinatewise, Spectral, kernel_between
-from kernelcal.kernels.base import CrossPairs, Points
 from kernelcal.kernels.divergences.mmd import MMD
 from kernelcal.kernels.metrics import MixtureWasserstein, Wasserstein
+from kernelcal.kernels.points import CrossPairs, Points
 from kernelcal.predictions import (
     Categorical,
     DiagonalNormal,
@@ -237,7 +237,7 @@ BETWEEN = {
 @pytest.mark.parametrize("at_once", [1, 2**20])
 @pytest.mark.parametrize("name", BETWEEN)
 def test_kernels_between_two_batches_are_those_of_one(name, at_once, monkeypatch):
-    monkeypatch.setattr("kernelcal.kernels.base._NUMBERS_AT_ONCE", at_once)
+    monkeypatch.setattr("kernelcal.kernels.points._NUMBERS_AT_ONCE", at_once)
     family, kernel = BETWEEN[name]
     batch = FAMILIES[family][0]
     found = kernel_between(kernel, batch[LEFT], batch[RIGHT])

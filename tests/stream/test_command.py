@@ -139,9 +139,9 @@ def test_sizes():
 
 BUSY = """
 import sys, time
-from kernelcal.stream import batches
+from kernelcal.stream import adding
 from kernelcal.stream import main as passes
-def slowly(*arguments, own=batches.sum_rows):
+def slowly(*arguments, own=adding.sum_rows):
     for rows in own(*arguments):
         print("at work", flush=True)
         time.sleep(0.2)

@@ -28,6 +28,36 @@ def written(tmp_path):
     return {sketch: "kernelcal merge", state: "monitor --state", saved: "--apply", result: "--json printed"}
 
 
+def test_a_bit_that_is_flipped_anywhere_is_seen_or_means_nothing(tmp_path):
+    """In heads of members, in the directory at the end, and in numbers: refused in words, or read as it was."""
+    place, hurt = tmp_path / "state.npz", tmp_path / "hurt.npz"
+    kernelcal.Monitor().update(Y, P).save(place)
+    whole, text, rng = kernelcal.Monitor.load(place).to_dict(), place.read_bytes(), np.random.default_rng(0)
+    heads = [at for mark in (b"PK\3\4", b"PK\1\2", b"PK\5\6", b"\x93NUMPY") for at in _places(text, mark)]
+    near = rng.choice(heads, 250) + rng.integers(0, 120, 250)
+    encrypted = _places(text, b"PK\1\2")[0] + 8  # a flag of the directory, for which zipfile wants a password
+    refused = 0
+    for at in [encrypted, *np.minimum(near, len(text) - 1), *rng.integers(0, len(text), 50)]:
+        bit = 0 if at == encrypted else rng.integers(8)
+        hurt.write_bytes(text[:at] + bytes([text[at] ^ (1 << bit)]) + text[at + 1 :])
+        try:
+            assert kernelcal.Monitor.load(hurt).to_dict() == whole
+        except InputError as error:
+            refused += "damaged" in str(error)
+    assert refused > 150
+    for cut in (0, 1, 30, 100, len(text) // 2, len(text) - 1):
+        hurt.write_bytes(text[:cut])
+        with pytest.raises(InputError, match="damaged"):
+            kernelcal.Monitor.load(hurt)
+
+
+def _places(text, mark):
+    found = [text.find(mark)]
+    while found[-1] >= 0:
+        found.append(text.find(mark, found[-1] + 1))
+    return found[:-1]
+
+
 @pytest.mark.parametrize("command", ["evaluate", "measure", "ranks", "survival", "report"])
 def test_no_table(written, command, capsys):
     for path, way in written.items():

@@ -8,7 +8,15 @@ import pytest
 from kernelcal.cli import main
 from kernelcal.errors import InputError
 from kernelcal.predictions import Weibull
-from kernelcal.survival import Survival, SurvivalCurves, brier_at, concordance, evaluate, kaplan_meier
+from kernelcal.survival import (
+    Survival,
+    SurvivalCurves,
+    brier_at,
+    concordance,
+    evaluate,
+    kaplan_meier,
+    read_survival,
+)
 
 N = 12
 TIME, EVENT = np.linspace(0.2, 2.0, N), np.arange(N) % 3 > 0
@@ -170,3 +178,9 @@ def test_figures_take_events_as_numbers_and_lists(name):
 def test_figures_of_what_was_not_seen(name, time, event, words):
     with pytest.raises(InputError, match=words):
         FIGURES[name](time, event, np.full(N, 0.5))
+
+
+@pytest.mark.parametrize("path", [None, 7, ["a.csv"]])
+def test_what_is_no_path_is_refused(path):
+    with pytest.raises(InputError, match=r"read_survival reads one file: pass its path, got "):
+        read_survival(path)

@@ -26,6 +26,14 @@ class Bins:
         Number of bins, empty ones included where they are listed.
     lower, upper : numpy.ndarray of shape (size,), optional
         Edges, for bins of one probability.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kernelcal as kc
+    >>> bins = kc.UniformBins(2).assign(np.array([[0.1], [0.7], [0.9]]))
+    >>> bins.index, bins.size
+    (array([0, 1, 1]), 2)
     """
 
     index: np.ndarray
@@ -43,6 +51,12 @@ class Binning(ABC):
     """A rule that puts rows into bins; it sees the predictions (and case weights), never the targets.
 
     A binning is a frozen dataclass. ``str(binning)`` is what results print, such as ``15 equal-width bins``.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> isinstance(kc.UniformBins(10), kc.binning.Binning)
+    True
     """
 
     @abstractmethod

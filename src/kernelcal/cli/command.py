@@ -40,7 +40,7 @@ from kernelcal.evaluation import Plan, plan
 from kernelcal.inference.intervals import checked_bound
 from kernelcal.io import Data, ReadOptions, read, readers
 from kernelcal.lenses import ClassWise
-from kernelcal.predictions import ScorePredictions
+from kernelcal.predictions import ClassPredictions, Predictions, ScorePredictions
 from kernelcal.runs import Run
 from kernelcal.stream import explain_files, read_together
 
@@ -48,6 +48,7 @@ __all__ = ["main"]
 
 
 _LONG = 5.0  # seconds from which on the plan is said unasked
+_LITTLE = 200_000  # probabilities up to which nothing takes so long
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -173,10 +174,18 @@ def _planned(data: Data, options: argparse.Namespace) -> Plan | None:
     if options.command != "evaluate" or isinstance(data.predictions, ScorePredictions):
         return None
     run, lens = options.run, lens_of(options.lens, data.predictions)
+    if not options.plan and (options.json or _is_little(data.predictions, run)):
+        return None
     found = plan(data.predictions, lens=lens, draws=run.draws, engine=run.engine)
-    if not options.plan and not options.json and found.seconds >= _LONG:
+    if not options.plan and found.seconds >= _LONG:
         say(found.sentence())
     return found if options.plan else None
+
+
+def _is_little(predictions: Predictions, run: Run) -> bool:
+    """Tell whether there is no need to plan: a plan takes time too, since it chooses the engines."""
+    few = isinstance(predictions, ClassPredictions) and len(predictions) * predictions.columns <= _LITTLE
+    return few and run.engine is None and run.draws <= DRAWS
 
 
 def _compute(data: Data, name: str, options: argparse.Namespace) -> tuple[dict[str, Any], list[Judged]]:

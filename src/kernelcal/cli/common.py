@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import glob
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kernelcal.cases import refuse_lens
 from kernelcal.errors import InputError
 from kernelcal.inference import STATISTICS
 from kernelcal.lenses import LENSES
@@ -19,7 +19,7 @@ from kernelcal.pairs import ENGINES, Engine
 from kernelcal.predictions import RealPredictions
 from kernelcal.stream import is_many
 
-__all__ = ["bar", "check_lens", "engine_of", "lens_of", "spread_out", "with_engine"]
+__all__ = ["bar", "check_lens", "engine_of", "lens_of", "seed", "spread_out", "with_engine"]
 
 
 _BAR = 30
@@ -63,6 +63,16 @@ def with_engine(name: str, engine: Engine | None) -> Any:
     raise InputError(f"--engine chooses how pairs are summed, which --statistic {name} does not: leave it out")
 
 
+_DIGITS = 40  # of a whole number: Python itself reads no more than some thousands
+
+
+def seed(text: str) -> int:
+    """Option that is a seed, for argparse."""
+    if not text.strip().isdecimal() or len(text) > _DIGITS:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 0, got {text[:_DIGITS]!r}")
+    return int(text)
+
+
 _TOP, _CLASS = "top-K", "class:NAME"  # names that stand for many
 
 
@@ -72,8 +82,11 @@ def check_lens(text: str | None, *, every: bool) -> None:
         return
     if text not in LENSES or text in (_TOP, _CLASS):
         raise InputError(f"unknown lens {text!r}: {', '.join(LENSES)}, such as top-5 and class:cat")
-    if not every:
-        refuse_lens(LENSES.made(text))
+    if not every and hasattr(LENSES.made(text), "lenses"):
+        raise InputError(
+            f"--lens {text} asks a question of every class, which kernelcal test answers: this takes one question, "
+            "--lens top-label or --lens class:NAME"
+        )
 
 
 def lens_of(text: str | None, predictions: Any) -> Any:

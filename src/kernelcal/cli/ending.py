@@ -15,7 +15,19 @@ from typing import Any, TextIO
 from kernelcal.errors import KernelcalError, printable
 from kernelcal.surroundings import INTERRUPTED, is_command, raise_interrupts
 
-__all__ = ["FAULT", "FINE", "SAID_NO", "WRONG", "ended", "naming", "refused", "say", "sentence", "without_drops"]
+__all__ = [
+    "FAULT",
+    "FINE",
+    "SAID_NO",
+    "WRONG",
+    "as_typed",
+    "ended",
+    "naming",
+    "refused",
+    "say",
+    "sentence",
+    "without_drops",
+]
 
 
 FINE, SAID_NO, WRONG, FAULT = 0, 1, 2, 3
@@ -34,7 +46,7 @@ def say(text: str, *, to_errors: bool = False) -> None:
     print(printable(text).encode(encoding, "backslashreplace").decode(encoding), file=stream, flush=True)
 
 
-_KEYWORD = re.compile(r"\b(clusters|time|horizon|series|given|null)=(?=[\s,:;.)]|$)")
+_KEYWORD = re.compile(r"\b(clusters|time|horizon|series|given|null|draws|weights|groups|lens)=(?=[\s,:;.)]|$)")
 
 
 _DROPS = re.compile(
@@ -48,9 +60,38 @@ def without_drops(text: str) -> str:
     return _DROPS.sub(lambda found: ": mend such cells, or leave the rows out of the file" * (found[0][0] == ";"), text)
 
 
+_TYPED = (  # what messages propose in Python, and what is typed instead
+    (r"(?:Wrap them: |wrap them in |pass )?(?:lens=)?kernelcal\.\w+\([^()]*\) \(command line: ([^()]*)\)", r"say \1"),
+    (r"(?:lens=)?(?:kernelcal\.)?(?:lenses\.)?\bOneClass\(label\)", "--lens class:NAME"),
+    (r"(?:lens=)?(?:kernelcal\.)?(?:lenses\.)?\bTopLabel\(\)", "--lens top-label"),
+    (r"(?:lens=)?(?:kernelcal\.)?\bClassWise\(joint='full'\)", "--lens class-wise-joint"),
+    (r"\bkernelcal\.UCME\(\)", "--statistic ucme"),
+    (r"\b(null|statistic|method)='([\w-]+)'", r"--\1 \2"),
+    (r"\bdraws=([\d,]+)\b", lambda found: f"--draws {found[1].replace(',', '')}"),
+    (
+        r"kernelcal\.measures\.serving\(predictions\) names the measures of these",
+        "leave --measures out: all that serve",
+    ),
+)
+
+
+def as_typed(text: str) -> str:
+    """Message of the library for who types commands: options in place of keywords and objects of Python.
+
+    Examples
+    --------
+    >>> from kernelcal.cli.ending import as_typed
+    >>> as_typed("several classes: ask one question, lens=kernelcal.TopLabel() or OneClass(label); draws= are few")
+    'several classes: ask one question, --lens top-label or --lens class:NAME; --draws are few'
+    """
+    for python, typed in _TYPED:
+        text = re.sub(python, typed, text)
+    return _KEYWORD.sub(r"--\1", text)
+
+
 def refused(why: str) -> int:
-    """Say why on standard error, keywords of Python as options; returns the status of wrong use."""
-    say("kernelcal: " + _KEYWORD.sub(r"--\1", why), to_errors=True)
+    """Say why on standard error, what is Python as options; returns the status of wrong use."""
+    say("kernelcal: " + as_typed(why), to_errors=True)
     return WRONG
 
 

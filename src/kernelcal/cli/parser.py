@@ -10,6 +10,7 @@ from typing import Any
 from kernelcal import __version__
 from kernelcal.cli.answers import evaluation_answer, explanation_answer, refuse_test, test_answer
 from kernelcal.cli.commands import ADD_COMMANDS
+from kernelcal.cli.common import seed
 from kernelcal.cli.ending import say
 from kernelcal.cli.gates import add_gates
 from kernelcal.cli.measuring import add_clinical, add_measure, refuse_measures
@@ -241,7 +242,7 @@ def _add_testing(parser: argparse.ArgumentParser, *, one: bool) -> None:
         help=f"draws of the exact test (default: {DRAWS}; of rows read in parts {DRAWS_OF_A_PASS})",
     )
     group.add_argument(
-        "--seed", type=_seed, default=0, help="seed of the draws, a whole number from 0 (default: %(default)s)"
+        "--seed", type=seed, default=0, help="seed of the draws, a whole number from 0 (default: %(default)s)"
     )
     group.add_argument(
         "--alpha",
@@ -276,9 +277,3 @@ def _draws(text: str) -> int:
         return int(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"expected a whole number such as {DRAWS}, got {text[:_DIGITS]!r}") from None
-
-
-def _seed(text: str) -> int:
-    if not text.strip().isdecimal() or len(text) > _DIGITS:
-        raise argparse.ArgumentTypeError(f"expected a whole number from 0, got {text[:_DIGITS]!r}")
-    return int(text)

@@ -31,6 +31,7 @@ from kernelcal.stream import (
     survey_files,
     too_much,
     why_too_large,
+    with_key,
 )
 from kernelcal.surroundings import refuse_place
 
@@ -50,7 +51,7 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
 _SUMS = (".npz",)
 _MERGED = (
     "Tables that are to be added up are saved with --like FIRST.npz, which takes the lengthscales of the first and "
-    "numbers rows on, and with --first-row N besides where several follow the first"
+    "numbers rows on, and with --first-row N besides where several follow the first; or all of them with --key NAMES"
 )
 _DIGITS = 40  # characters of a size: beyond, no machine has it
 
@@ -66,6 +67,12 @@ def add_streaming(group: argparse._ArgumentGroup) -> None:
         "256 MiB in parts)",
     )
     group.add_argument("--one-pass", action="store_true", help="read in parts, in one pass, whatever the size")
+    group.add_argument(
+        "--key",
+        metavar="NAMES",
+        help="read in parts; columns that tell rows apart: results are then the same for any order of the rows, and "
+        "those of other engines with this key (default: rows are numbered in the order of files)",
+    )
     group.add_argument("--together", action="store_true", help="all files are parts of one table")
     group.add_argument(
         "--dask",
@@ -121,6 +128,8 @@ def check_streaming(groups: Sequence[Sequence[Path]], options: argparse.Namespac
         raise InputError(
             "--like and --first-row say how sums are kept, so that they can be added up: say --save FILE too"
         )
+    if getattr(options, "key", None) is not None and getattr(options, "first_row", None) is not None:
+        raise InputError("--first-row numbers rows, and --key says that they have keys: leave one of them out")
     if save is not None:
         refuse_place(save, suffixes=(".npz",), what="--save keeps sums in an npz file")
     if dask and ":" not in dask:
@@ -135,6 +144,7 @@ def why_in_parts(paths: Sequence[Path], options: argparse.Namespace) -> str | No
     if options.command != "evaluate":
         return None
     asked = {"--dask": options.dask is not None, "--save": options.save is not None, "--one-pass": options.one_pass}
+    asked["--key"] = options.key is not None
     if any(asked.values()):
         return next(why for why, said in asked.items() if said)
     there = _in_pieces(paths, options)
@@ -179,7 +189,7 @@ def run_in_parts(
     run = replace(options.run, draws=draws_for_gates(options, DRAWS_OF_A_PASS))
     _refuse_engine(options)
     asked, like = sketch_options(run), _like(options)
-    survey = survey_files(paths, reading).counted_from(_first_row(options, like))
+    survey = survey_files(paths, with_key(reading, options.key)).counted_from(_first_row(options, like))
     with _client(options.dask) as client:
         begun = prepared(
             survey,

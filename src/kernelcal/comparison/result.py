@@ -38,6 +38,14 @@ class ComparedModel(Shown):
         Conditional error as published, the noise of the targets in it.
     equivalence : Equivalence or None
         Whether it is calibrated to within the bound that was asked for.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> y, p = kc.datasets.m1(3).sample(40, rng=0)
+    >>> first = kc.compare(y, {"right": p, "flat": [[1 / 3] * 3] * 40}, draws=99).models[0]
+    >>> first.name, first.evaluation.n
+    ('flat', 40)
     """
 
     name: str
@@ -82,6 +90,14 @@ class Comparison(Shown):
         What the reader must know.
     law : MeanLaw or None
         Of differences of rows that depend on each other, their errors and intervals; None of independent rows.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> y, p = kc.datasets.m1(3).sample(40, rng=0)
+    >>> found = kc.compare(y, {"right": p, "flat": [[1 / 3] * 3] * 40}, draws=99)
+    >>> [model.name for model in found.models], found.difference("log score", "right", "flat").difference < 0
+    (['flat', 'right'], True)
     """
 
     models: tuple[ComparedModel, ...]

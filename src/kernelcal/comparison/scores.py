@@ -58,6 +58,15 @@ class ScoreComparison(Shown):
         Level at which tests reject and differences are no ties.
     law : MeanLaw or None
         Of differences of rows that depend on each other, and of errors; None of independent rows.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> y, wide, narrow = [0.0, 1.0, 2.0] * 5, [[-1.0, 1.0, 3.0]] * 15, [[0.0, 1.0, 2.0]] * 15
+    >>> models = {name: kc.Quantiles(values, [0.1, 0.5, 0.9]) for name, values in (("wide", wide), ("narrow", narrow))}
+    >>> found = kc.compare(y, models, draws=99)
+    >>> type(found).__name__, [name for name, _ in found.models]
+    ('ScoreComparison', ['narrow', 'wide'])
     """
 
     models: tuple[tuple[str, Evaluation], ...]

@@ -29,6 +29,14 @@ class Covariate:
         Names of the categories; empty for numbers.
     unit : str
         ``date`` for days since 1970 and ``duration`` for days, which texts then say; else empty.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelcal.covariates import Covariate
+    >>> age = Covariate("age", np.array([30.0, 50.0, np.nan]))
+    >>> age.is_number, age.missing
+    (True, array([False, False,  True]))
     """
 
     name: str

@@ -35,6 +35,13 @@ class Covariates:
         At least one, of one length.
     notes : tuple of str
         What the reader must know: columns that were left out, missing values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelcal.covariates import Covariate, Covariates
+    >>> Covariates((Covariate("age", np.array([30.0, 50.0, 70.0])),)).names
+    ('age',)
     """
 
     columns: tuple[Covariate, ...]

@@ -50,6 +50,15 @@ class Scores:
         ``c_i1, ..., c_iJ``. Where distribution functions are continuous the score is the latent number: J = 1, c = 1.
     mean, spread : numpy.ndarray of shape (n,), or None
         By which outcomes of other laws are standardised; rows without spread have the score 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kernelcal as kc
+    >>> from kernelcal.dependence import Scores
+    >>> normal = Scores(kc.Normal(np.zeros(3), 1.0), np.ones((3, 1)))
+    >>> normal.coefficients.shape
+    (3, 1)
     """
 
     predictions: Any
@@ -128,6 +137,16 @@ def lagged_correlations(scores: Scores, values: np.ndarray, rows: Dependence) ->
     """Correlations of latent numbers k = 1 to h - 1 steps apart, each times 1 - k / T for series of T steps.
 
     Forecasts h steps ahead that are calibrated given what was known have errors that are uncorrelated from h steps on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kernelcal as kc
+    >>> from kernelcal.dependence import Dependence, Scores, lagged_correlations
+    >>> values = np.convolve(np.random.default_rng(0).normal(size=101), [0.7, 0.7], "valid")
+    >>> rows = Dependence(None, np.zeros(100, int), np.arange(100), horizon=2)
+    >>> lagged_correlations(Scores(kc.Normal(np.zeros(100), 1.0), np.ones((100, 1))), values, rows).round(1)
+    array([0.6])
     """
     lengths = rows.lengths
     found = []
@@ -166,7 +185,18 @@ def less_error(values: np.ndarray, by: np.ndarray, rows: Dependence) -> np.ndarr
 
 
 def shared_correlation(scores: Scores, values: np.ndarray, rows: Dependence) -> float:
-    """Correlation of latent numbers of two rows of one cluster, between 0 and 0.98."""
+    """Correlation of latent numbers of two rows of one cluster, between 0 and 0.98.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kernelcal as kc
+    >>> from kernelcal.dependence import Dependence, Scores, shared_correlation
+    >>> values = np.repeat(np.random.default_rng(0).normal(size=20), 2)
+    >>> rows = Dependence(np.repeat(np.arange(20), 2), np.zeros(40, int), np.arange(40))
+    >>> shared_correlation(Scores(kc.Normal(np.zeros(40), 1.0), np.ones((40, 1))), values, rows)
+    0.98
+    """
     assert rows.clusters is not None
     by_cluster = np.zeros((rows.groups, 1 + scores.coefficients.shape[1]))
     columns = np.column_stack([values, scores.coefficients])
@@ -213,7 +243,16 @@ class Parts(Coupling):
 
 
 class SharedPart(Coupling):
-    """``g_i = sqrt(rho) u_c(i) + sqrt(1 - rho) e_i``: rows of one cluster have the correlation rho."""
+    """``g_i = sqrt(rho) u_c(i) + sqrt(1 - rho) e_i``: rows of one cluster have the correlation rho.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelcal.dependence import Dependence, SharedPart
+    >>> rows = Dependence(np.array([0, 0, 1]), np.zeros(3, int), np.arange(3))
+    >>> SharedPart(rows, 0.5).rho
+    0.5
+    """
 
     def __init__(self, rows: Dependence, rho: float) -> None:
         assert rows.clusters is not None
@@ -230,6 +269,14 @@ class Stretches(Coupling):
     """Paths with the correlations ``rho_1, ..., rho_{h-1}`` and none from h steps on, one a series.
 
     A circulant of length T + 2 h with this first row; its transform is held at 1e-4 at least, and has mean 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelcal.dependence import Dependence, Stretches
+    >>> rows = Dependence(None, np.zeros(4, int), np.arange(4), horizon=2)
+    >>> Stretches(rows, np.array([0.4])).correlations
+    array([0.4])
     """
 
     def __init__(self, rows: Dependence, correlations: np.ndarray) -> None:

@@ -38,6 +38,14 @@ class Dependence:
         How many steps ahead forecasts look: those less than so many steps apart look at spans that overlap. 1: none do.
     moment : numpy.ndarray of int, shape (n,), or None
         Number of the time of every row among all, alike for rows of several series at one time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelcal.dependence import Dependence
+    >>> rows = Dependence(np.array([0, 0, 1]), np.zeros(3, int), np.arange(3))
+    >>> rows.in_words
+    'dependent inside 2 clusters'
     """
 
     clusters: np.ndarray | None

@@ -61,6 +61,15 @@ def suspicions(predictions: Predictions, targets: np.ndarray, weights: np.ndarra
     -----
     Cost: a sort, and up to 999 permutations of up to 2,000 residuals, 299 of up to 20,000; of more rows 20 stretches
     are looked at.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kernelcal as kc
+    >>> from kernelcal.dependence import suspicions
+    >>> y = np.repeat(np.random.default_rng(0).integers(0, 2, 40), 10)
+    >>> suspicions(kc.Bernoulli(np.full(400, 0.5)), y)[0][:29]
+    'neighbouring rows deviate ali'
     """
     kept = _looked_at(len(targets))
     kept = kept if weights is None else kept[weights[kept] > 0]

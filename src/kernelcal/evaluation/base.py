@@ -46,6 +46,13 @@ class Evaluation(Shown, ABC):
         Level at which the verdict rejects.
     by_group : ByGroup or None
         Every group by itself; None where none were given.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> result = kc.evaluate([0, 1, 1, 0] * 5, [0.2, 0.8, 0.7, 0.4] * 5, draws=99)
+    >>> result.rejected, sorted(result.to_dict())[:3]
+    (False, ['accuracy', 'accuracy_counts', 'alpha'])
     """
 
     title: ClassVar[str]

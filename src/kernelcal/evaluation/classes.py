@@ -54,6 +54,13 @@ class ClassEvaluation(Evaluation):
         Share of rows that a threshold of one half calls that class. With 0 or 1 the accuracy is the share of a class.
     event : str
         Name of that class.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> result = kc.evaluate([0, 1, 1, 0] * 5, [0.2, 0.8, 0.7, 0.4] * 5, draws=99)
+    >>> result.accuracy, round(result.log_score, 3)
+    (1.0, 0.328)
     """
 
     title: ClassVar[str] = "Calibration of class predictions"
@@ -206,14 +213,17 @@ def _other_order(case: Case) -> tuple[str, ...]:
     m = batch.n_classes
     if not 2 <= m <= _ORDERED_UP_TO or batch.question is not None:
         return ()
-    from scipy.optimize import linear_sum_assignment  # imported when needed: the import of kernelcal stays light
-
     weights = np.ones(len(y)) if case.weights is None else case.weights
     logs = np.log(np.maximum(batch.table().astype(np.float64), _LEAST))
     table = np.stack([weights[y == k] @ logs[y == k] for k in range(m)])  # label by column
+    rows, orders = np.arange(len(y)), math.lgamma(m + 1)
+    most = min(table.max(axis=0).sum(), table.max(axis=1).sum()) - np.trace(table)  # that any order could gain
+    if most <= _NATS + orders:
+        return ()
+    from scipy.optimize import linear_sum_assignment  # imported when needed: it takes as long as the import of NumPy
+
     _, column = linear_sum_assignment(-table)
     gain = float(table[np.arange(m), column].sum() - np.trace(table))
-    rows, orders = np.arange(len(y)), math.lgamma(m + 1)
     centred = logs - np.average(logs, axis=0, weights=weights)
     gains = weights * (centred[rows, column[y]] - centred[rows, y])
     clear = gains.sum() > (_CLEAR + math.sqrt(2 * orders)) * math.sqrt(float((gains**2).sum()))

@@ -40,6 +40,15 @@ class ScoreEvaluation(Evaluation):
         Coverage of highest-density regions, for log densities with draws or a sampler.
     unasked : tuple of str
         Questions that these predictions leave open, and what would answer them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kernelcal as kc
+    >>> p = kc.Score(lambda y, m: m - y, np.zeros(15))
+    >>> result = kc.evaluate([0.3, 2.0, -0.5] * 5, p, draws=99)
+    >>> result.family, result.n
+    ('Score', 15)
     """
 
     title: ClassVar[str] = "Calibration of densities known through their score functions"

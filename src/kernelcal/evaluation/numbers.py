@@ -49,6 +49,13 @@ class NumberEvaluation(Evaluation):
         Shares inside central intervals of 50, 90 and 95 %, one for every component.
     pit : tuple of TestResult
         Exact test of uniform PIT values, one for every component; none with case weights.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> result = kc.evaluate([0.3, 2.0, -0.5] * 5, kc.Normal([0.0] * 15, 1.0), draws=99)
+    >>> result.family, round(result.crps, 3)
+    ('Normal', 0.685)
     """
 
     title: ClassVar[str] = "Calibration of predictions of numbers"

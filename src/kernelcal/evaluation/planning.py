@@ -61,6 +61,13 @@ class Step:
         Memory beside the predictions, roughly.
     seconds : float
         Time on two cores, roughly; of a test, with all its draws.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> step = kc.plan(kc.Bernoulli([0.2, 0.8] * 50)).steps[0]
+    >>> step.name, step.engine
+    ('estimate', 'exact pairs of 2 unique predictions')
     """
 
     name: str
@@ -85,6 +92,13 @@ class Plan(Shown):
         Its parts.
     why : str
         Why rows are read in parts, where they are.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> plan = kc.plan(kc.Bernoulli([0.2, 0.8] * 50))
+    >>> plan.n, plan.family, [step.name for step in plan.steps]
+    (100, 'Bernoulli', ['estimate', 'test', 'interval'])
     """
 
     n: int

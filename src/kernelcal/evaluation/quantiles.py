@@ -50,6 +50,13 @@ class QuantileEvaluation(Evaluation):
         Weighted interval score with its parts, and every central interval whose ends were given.
     crps : float or None
         Continuous ranked probability score of the interpolation; None of one level alone.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> result = kc.evaluate([0.3, 2.0, -0.5] * 5, kc.Quantiles([[-1.0, 0.0, 1.0]] * 15, [0.1, 0.5, 0.9]), draws=99)
+    >>> result.levels.upto.round(2)
+    array([0.  , 0.33, 0.67])
     """
 
     title: ClassVar[str] = "Calibration of quantile forecasts"

@@ -61,6 +61,14 @@ class GroupFinding(Shown):
         Of numbers the median of what `gap` is the mean of, which no single row rules.
     contribution : float or None
         What its rows add to the kernel error of all rows; None where that was not split, as of quantiles with ties.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> groups = {"site": ["north", "south"] * 20}
+    >>> one = kc.explain([0, 1, 1, 1] * 10, [0.2, 0.8, 0.7, 0.3] * 10, groups=groups, draws=99).by_group.findings[0]
+    >>> one.column, round(one.gap, 3)
+    ('site', 0.45)
     """
 
     column: str
@@ -154,6 +162,14 @@ class GroupDifference(Shown):
         How many these are.
     looks_at : str
         What a difference is looked for in, where this is not all that was predicted.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> groups = {"site": ["north", "south"] * 20}
+    >>> found = kc.explain([0, 1, 1, 1] * 10, [0.2, 0.8, 0.7, 0.3] * 10, groups=groups, draws=99)
+    >>> found.by_group.differences[0].column, found.by_group.differences[0].groups
+    ('site', 2)
     """
 
     column: str
@@ -213,6 +229,14 @@ class ByGroup(Shown):
         For every column whether its groups differ from each other; approximate.
     notes : tuple of str
         What the reader must know: columns that were cut, groups that are small.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> groups = {"site": ["north", "south"] * 20}
+    >>> found = kc.explain([0, 1, 1, 1] * 10, [0.2, 0.8, 0.7, 0.3] * 10, groups=groups, draws=99).by_group
+    >>> [(one.name, one.n) for one in found.findings]
+    [('south', 20), ('north', 20)]
     """
 
     findings: tuple[GroupFinding, ...]

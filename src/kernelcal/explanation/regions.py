@@ -43,6 +43,13 @@ class Region(Shown):
         Places in the region.
     sentence : str
         The same in words.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> found = kc.explain([0, 1, 1, 1] * 10, [0.2, 0.8, 0.7, 0.3] * 10, draws=99)
+    >>> [(region.above, region.sentence) for region in found.regions]
+    [(True, 'between 0.254 and 0.77 events are more frequent than predicted (gap +0.5)')]
     """
 
     name: str

@@ -55,6 +55,13 @@ class Explanation(Shown):
         What the reader must know.
     given : GivenResult or None
         What columns that were given show.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> found = kc.explain([0, 1, 1, 1] * 10, [0.2, 0.8, 0.7, 0.3] * 10, draws=99)
+    >>> found.n, len(found.rows), len(found.regions)
+    (40, 3, 1)
     """
 
     n: int

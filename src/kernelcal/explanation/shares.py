@@ -41,6 +41,13 @@ class RowShare(Shown):
     alike : int
         Further rows that add something and are not shown, since they err in nearly the same way at nearly the same
         prediction: the cosine of what they add is at least .9.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> row = kc.explain([0, 1, 1, 1] * 10, [0.2, 0.8, 0.7, 0.3] * 10, draws=99).rows[0]
+    >>> row.predicted, row.happened
+    ('0.300', '1')
     """
 
     row: int
@@ -78,6 +85,14 @@ class ClassShare(Shown):
         Part of the error.
     predicted, observed : float
         Mean predicted probability, and frequency.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> y, p = kc.datasets.m2(3).sample(60, rng=0)
+    >>> share = kc.explain(y, p, draws=99).classes[0]
+    >>> share.name, share.observed > share.predicted
+    ('0', True)
     """
 
     name: str

@@ -74,6 +74,13 @@ class Witness(Shown):
         Numbers of `rows` where they come from, such as a file of which some were dropped.
     law : str
         ``exact``, or how rows depend on each other.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> witness = kc.explain([0, 1, 1, 1] * 10, [0.2, 0.8, 0.7, 0.3] * 10, draws=99).witness
+    >>> witness.position.ravel()[:4], witness.pvalue < 0.1
+    (array([0.2  , 0.206, 0.212, 0.218]), True)
     """
 
     names: tuple[str, ...]

@@ -1,7 +1,7 @@
 """From a statistic to a p-value."""
 
 from kernelcal.inference.bounded import BoundedError, acceptance_threshold, bounded_error
-from kernelcal.inference.draws import Draws
+from kernelcal.inference.draws import WORDS, Draws, philox_words
 from kernelcal.inference.given import ColumnProfile, GivenResult, PlaceFinding
 from kernelcal.inference.intervals import (
     INTERVAL_METHODS,
@@ -44,6 +44,7 @@ from kernelcal.inference.laws import (
     known_null,
     one_member,
 )
+from kernelcal.inference.philox import keyed_words
 from kernelcal.inference.redrawn import CoupledRows, Redrawn, RedrawnValues, Sliced, band_draws
 from kernelcal.inference.reliability_curves import class_reliability, class_reliability_of, reliability, reliability_of
 from kernelcal.inference.reliability_result import ClassReliability, Reliability
@@ -64,6 +65,7 @@ __all__ = [
     "INTERVAL_METHODS",
     "NULL_LAWS",
     "STATISTICS",
+    "WORDS",
     "Block",
     "Bootstrap",
     "Bound",
@@ -117,8 +119,10 @@ __all__ = [
     "equivalence_test",
     "exact_null",
     "in_words",
+    "keyed_words",
     "known_null",
     "one_member",
+    "philox_words",
     "pit_test",
     "register_statistic",
     "reliability",

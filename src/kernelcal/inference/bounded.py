@@ -93,6 +93,13 @@ class BoundedError(Shown):
         B.
     n : int
         Rows.
+
+    Examples
+    --------
+    >>> from kernelcal.inference import bounded_error
+    >>> found = bounded_error([0, 1, 1, 0] * 5, [0.2, 0.8, 0.7, 0.4] * 5)
+    >>> found.n, found.lower <= found.estimate <= found.upper
+    (20, True)
     """
 
     estimate: float

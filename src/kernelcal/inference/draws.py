@@ -12,7 +12,7 @@ from kernelcal.pairs import threaded_map
 from kernelcal.predictions import Bernoulli
 from kernelcal.randomness import generator_of
 
-__all__ = ["WORDS", "Drawable", "Draws", "multinomial_counts"]
+__all__ = ["WORDS", "Drawable", "Draws", "multinomial_counts", "philox_words"]
 
 
 WORDS = 4  # 64-bit numbers that one count of the counter gives
@@ -28,6 +28,8 @@ _LOW, _HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
 _UNIFORM_BYTES = 2**25
 
 _MANY = 20_000  # rows; below, threads cost more than they save
+
+_IN_CACHE = 2**10  # rows from which counts are made draw by draw: arrays of all draws leave the cache
 
 _PART = 2**15  # rows whose numbers stay in the cache
 
@@ -61,6 +63,13 @@ class Draws:
         What the draws are for: of one seed, those of two purposes are independent.
     coupling : Coupling, optional
         How uniform numbers of rows depend on each other; default not at all.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.inference import Draws
+    >>> Draws(0, "example").targets(kc.Bernoulli([0.2, 0.7, 0.6]), 0, 2).shape
+    (2, 3)
     """
 
     def __init__(self, rng: Any, purpose: str, coupling: Coupling | None = None) -> None:
@@ -165,6 +174,11 @@ def _moved(stream: np.random.Generator, state: Any, b: int, first: int) -> np.ra
 def multinomial_counts(uniforms: np.ndarray) -> np.ndarray:
     """How often each row is drawn, for uniform numbers of shape (B, n): shape (n, B)."""
     draws, n = uniforms.shape
+    if n >= _IN_CACHE:
+        counts = np.empty((draws, n))
+        for own, numbers in zip(counts, uniforms, strict=True):
+            own[:] = np.bincount((numbers * n).astype(np.intp), minlength=n)
+        return counts.T
     rows = (uniforms * n).astype(np.intp)
     rows += n * np.arange(draws)[:, None]
     return np.bincount(rows.ravel(), minlength=n * draws).reshape(draws, n).T.astype(np.float64)
@@ -198,15 +212,15 @@ def _philox_doubles(key: np.ndarray, stream: int, positions: np.ndarray) -> np.n
     """
     counts, place = np.unique(positions // WORDS, return_inverse=True)
     first = counts.astype(np.uint64) + np.uint64(1)  # NumPy counts before it computes
-    words = _rounds(key, first, np.full_like(first, stream))
+    words = philox_words(key, first, np.zeros_like(first), np.full_like(first, stream))
     chosen = words[positions % WORDS, place.reshape(positions.shape)]
     return (chosen >> np.uint64(11)) * 2.0**-53
 
 
-def _rounds(key: np.ndarray, first: np.ndarray, third: np.ndarray) -> np.ndarray:
-    """The four words of every counter (first, 0, third, 0), shape (4, n)."""
+def philox_words(key: np.ndarray, first: np.ndarray, second: np.ndarray, third: np.ndarray) -> np.ndarray:
+    """The four words of every counter (first, second, third, 0), shape (4, n)."""
     keys = key + np.arange(_ROUNDS, dtype=np.uint64)[:, None] * _WEYL  # wraps round, as it should
-    a, b, c, d = first, np.zeros_like(first), third, np.zeros_like(first)
+    a, b, c, d = first, second, third, np.zeros_like(first)
     for k in keys:
         high_a, low_a = _product(a, _MULTIPLIERS[0])
         high_c, low_c = _product(c, _MULTIPLIERS[1])

@@ -49,6 +49,14 @@ class PlaceFinding(Shown):
     clear : bool
         Whether a shift is significant beside the spread that outcomes have too: where they spread wider than predicted,
         chance moves them further. What is not clear is not said in words.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> test = kc.calibration_test([0, 1, 1, 1] * 10, [0.5] * 40, given={"site": ["north", "south"] * 20}, draws=99)
+    >>> one = test.given.findings[0]
+    >>> one.where, one.rows, one.observed, one.predicted
+    ('site is south', 20, 1.0, 0.5)
     """
 
     columns: tuple[str, ...]
@@ -111,6 +119,14 @@ class ColumnProfile(Shown):
         Chance of a calibrated model to leave the band anywhere.
     dates : bool
         Whether the ends are days since 1970.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> test = kc.calibration_test([0, 1, 1, 1] * 10, [0.5] * 40, given={"site": ["north", "south"] * 20}, draws=99)
+    >>> profile = test.given.profile("site")
+    >>> profile.labels, profile.gap
+    (('north', 'south'), array([0. , 0.5]))
     """
 
     column: str
@@ -187,6 +203,13 @@ class GivenResult(Shown):
         What the reader must know.
     law : str
         ``exact``, or how rows depend on each other.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> test = kc.calibration_test([0, 1, 1, 1] * 10, [0.5] * 40, given={"site": ["north", "south"] * 20}, draws=99)
+    >>> test.given.columns, test.given.pvalue
+    (('site',), 0.01)
     """
 
     n: int

@@ -36,6 +36,13 @@ class Reliability(Shown):
         Confidence level of interval and band.
     together : str
         What the band holds for.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> found = kc.reliability([0, 1, 1, 0] * 5, [0.2, 0.8, 0.7, 0.4] * 5, bins=2, draws=99)
+    >>> found.table.mean_prediction, found.table.frequency
+    (array([0.3 , 0.75]), array([0., 1.]))
     """
 
     ece: BinnedEstimate
@@ -196,6 +203,14 @@ class ClassReliability(Shown):
         Mean of the errors of the classes.
     parts : tuple of Reliability
         One for every class, in the order of the classes. Bands hold for all bins of all classes at once.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> y, p = kc.datasets.m2(3).sample(60, rng=0)
+    >>> found = kc.class_reliability(y, p, bins=2, draws=99)
+    >>> [part.question for part in found.parts]
+    ['class 0 against the rest', 'class 1 against the rest', 'class 2 against the rest']
     """
 
     ece: BinnedEstimate

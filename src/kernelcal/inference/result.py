@@ -78,6 +78,13 @@ class Member(Shown):
         Observed value in standard deviations of the null, from its mean; nan if the null has no variance.
     ranked : bool
         Whether it has part in the p-value of the family; if not, it is told for the direction that it has.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> member = kc.calibration_test([1] * 30, [0.5] * 30, draws=99).members[0]
+    >>> member.name, member.pvalue
+    ('bias', 0.01)
     """
 
     name: str
@@ -140,6 +147,13 @@ class TestResult(Shown):
         Whether fewer were allowed to do.
     given : GivenResult or None
         What columns that were given show; None without any.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> test = kc.calibration_test([1] * 30, [0.5] * 30, draws=99)
+    >>> test.pvalue, test.rejected, test.directions
+    (0.01, True, ('class 1 is under-predicted (15.0 expected, 30 observed)',))
     """
 
     __test__ = False  # the name begins with "Test": pytest must not collect it

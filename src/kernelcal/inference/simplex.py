@@ -45,6 +45,14 @@ class SimplexCalibration(Shown):
         Of `outside`.
     draws : int
         Draws behind it.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> y, p = kc.datasets.m2(3).sample(60, rng=0)
+    >>> found = kc.simplex_calibration(y, p, draws=99)
+    >>> found.names, bool(found.outside.any())
+    (('0', '1', '2'), True)
     """
 
     ece: BinnedEstimate

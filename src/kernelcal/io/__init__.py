@@ -1,13 +1,14 @@
 """Files to predictions and targets: opened, their columns chosen, the kind of table told, and read."""
 
-from kernelcal.io.columns import CROSSING, KINDS, ReadOptions
+from kernelcal.io.columns import CROSSING, KINDS, ReadOptions, flag, was_said
 from kernelcal.io.labelled import is_labelled, labelled_source
 from kernelcal.io.libraries import arrow_arrays, is_table, table_columns
 from kernelcal.io.models import models_of, on_same_rows, read_models
 from kernelcal.io.opening import open_source, readers
-from kernelcal.io.reading import form_of, opened, outcomes_beside, read, read_source
+from kernelcal.io.reading import form_of, is_in_lines, opened, outcomes_beside, read, read_source
+from kernelcal.io.roles import Joined
 from kernelcal.io.sources import MISSING, READERS, Arrays, Source, is_number, missing, reads, typed
-from kernelcal.io.table import Data, explained, how_found
+from kernelcal.io.table import Data, LongLines, explained, how_found
 from kernelcal.io.text import Text
 from kernelcal.io.wide import class_columns, is_constant, wide_columns
 
@@ -18,15 +19,19 @@ __all__ = [
     "READERS",
     "Arrays",
     "Data",
+    "Joined",
+    "LongLines",
     "ReadOptions",
     "Source",
     "Text",
     "arrow_arrays",
     "class_columns",
     "explained",
+    "flag",
     "form_of",
     "how_found",
     "is_constant",
+    "is_in_lines",
     "is_labelled",
     "is_number",
     "is_table",
@@ -44,5 +49,6 @@ __all__ = [
     "reads",
     "table_columns",
     "typed",
+    "was_said",
     "wide_columns",
 ]

@@ -23,15 +23,17 @@ from kernelcal.io.columns import (
     rows_to_keep,
 )
 from kernelcal.io.sources import Cells, Source, is_number, missing
-from kernelcal.io.table import Data, with_dependents
+from kernelcal.io.table import Data, LongLines, with_dependents
 from kernelcal.io.truth import Outcomes
 from kernelcal.predictions import as_predictions
 
 __all__ = ["between_thresholds", "of_categories", "pivot_categories"]
 
 
-def pivot_categories(values: np.ndarray, keys: Cells, lines: np.ndarray, units: Units) -> tuple[np.ndarray, list[str]]:
-    """Probabilities of shape (n, m), and the names of the m categories in the order in which they first occur."""
+def pivot_categories(
+    values: np.ndarray, keys: Cells, lines: np.ndarray, units: Units
+) -> tuple[np.ndarray, list[str], np.ndarray]:
+    """Probabilities of shape (n, m), names of the m categories in the order of their first line, and that of a line."""
     numbers, texts = keys.numbers[lines], keys.texts
     used = list(dict.fromkeys(numbers.tolist()))
     names = [texts[number] for number in used]
@@ -53,13 +55,16 @@ def pivot_categories(values: np.ndarray, keys: Cells, lines: np.ndarray, units: 
         )
     probs = np.empty(counts.shape)
     probs.ravel()[cells] = values
-    return probs, names
+    return probs, names, place[numbers]
 
 
 def between_thresholds(
-    below: np.ndarray, names: Sequence[str], y: np.ndarray, units: Units
-) -> tuple[np.ndarray, list[str], np.ndarray]:
-    """Probabilities of the intervals between thresholds, from those of being at most each, and the interval of y."""
+    below: np.ndarray, names: Sequence[str], category: np.ndarray, y: np.ndarray, units: Units
+) -> tuple[np.ndarray, list[str], np.ndarray, np.ndarray]:
+    """Probabilities of the intervals between thresholds, their names, which of them ends at a line, and that of y.
+
+    They are made from the probabilities of being at most each threshold; y are numbers, or texts of these, or of names.
+    """
     wrong = next((name for name in names if not is_number(name)), None)
     if wrong is not None:
         raise InputError(f"{wrong!r} is no threshold of a distribution function: numbers are expected")
@@ -73,9 +78,13 @@ def between_thresholds(
             f"({len(np.unique(falls[:, 0]))} such predictions): correct these rows"
         )
     called = [f"to {texts[0]}", *(f"{a} to {b}" for a, b in pairwise(texts)), f"above {texts[-1]}"]
+    if y.dtype.kind == "O":
+        if set(y) <= {*called, None}:
+            return np.maximum(probs, 0), called, np.argsort(order)[category], y
+        y = np.array([float(v) if is_number(v) else np.nan for v in y])
     place = np.searchsorted(np.array([float(text) for text in texts]), y, side="left")
     found = np.array([None if np.isnan(v) else called[k] for v, k in zip(y, place, strict=True)], dtype=object)
-    return np.maximum(probs, 0), called, found
+    return np.maximum(probs, 0), called, np.argsort(order)[category], found
 
 
 _ROUNDING = 1e-6
@@ -89,7 +98,7 @@ def of_categories(
     names: Sequence[str],
     found: Outcomes,
     weights: np.ndarray | None,
-    lines: int,
+    lines: LongLines,
     said: str,
     together: Callable[[np.ndarray], str],
 ) -> Data:
@@ -108,10 +117,11 @@ def of_categories(
 
     with naming_rows(in_file):
         predictions = as_predictions(probs[rows], classes=list(names), normalize=options.normalize)
-    read = f"{source.path} with outcomes of {found.joined}"
+    read = f"{source.path}{f' with outcomes of {found.joined}' if found.joined else ''}"
     end = f"; dropped {', '.join(dropped)}" if dropped else ""
+    number = count(len(lines.numbers), "line")
     start = (
-        f"read {read}: {count(len(rows))}, one a combination of {listed(units.names)}, from {count(lines, 'line')}; "
+        f"read {read}: {count(len(rows))}, one a combination of {listed(units.names)}, from {number}; "
         f"target {found.name}; {len(names)} categories: {listed(names)}"
     )
     data = Data(
@@ -123,5 +133,6 @@ def of_categories(
         kept_groups(groups_of_units(units, options), rows),
         None,
         kept_given(given_of_units(units, options), rows),
+        lines=lines.kept(rows),
     )
     return with_dependents(data, start, dependents, rows, units.in_words)

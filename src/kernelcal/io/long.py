@@ -29,7 +29,7 @@ from kernelcal.io.columns import (
     where_mask,
 )
 from kernelcal.io.sources import Cells, Source, is_number, missing
-from kernelcal.io.table import Data, FileArrays
+from kernelcal.io.table import Data, FileArrays, LongLines
 from kernelcal.io.truth import Outcomes, join_outcomes
 
 __all__ = [
@@ -74,6 +74,7 @@ _VALUES = ("predicted", "prediction", "value")
 _HUBVERSE = ("output_type", "output_type_id", "value")
 _OF_HUBS = ("type", "quantile", "value")  # hubs before hubverse: COVID-19, influenza
 _FORMS = {"quantile": "quantiles", "sample": "samples", "pmf": "classes", "cdf": "thresholds"}
+_OF_CATEGORIES = ("classes", "thresholds")
 _ASIDE = ("pmf", "cdf")  # read where nothing before them is there
 
 
@@ -143,8 +144,8 @@ def constant(name: str, values: np.ndarray, units: Units) -> np.ndarray:
 
 def pivot_quantiles(
     values: np.ndarray, keys: Cells, lines: np.ndarray, units: Units, layout: Layout
-) -> tuple[np.ndarray, np.ndarray]:
-    """Quantiles of shape (n, Q), NaN where a line has no level or no value, and levels of shape (Q,)."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Quantiles of shape (n, Q), NaN where a line has no level or no value, levels, and which of them a line has."""
     levels, of_text = _levels(keys, layout)
     level = of_text[keys.numbers[lines]]
     known = level >= 0
@@ -156,7 +157,7 @@ def pivot_quantiles(
     without = _units_with(~known, units)
     _refuse_incomplete(counts, levels, without, units)
     table[without] = np.nan
-    return table, levels
+    return table, levels, level
 
 
 def _levels(keys: Cells, layout: Layout) -> tuple[np.ndarray, np.ndarray]:
@@ -205,8 +206,10 @@ def _refuse_incomplete(counts: np.ndarray, levels: np.ndarray, without: np.ndarr
         )
 
 
-def pivot_draws(values: np.ndarray, keys: Cells, lines: np.ndarray, units: Units, layout: Layout) -> np.ndarray:
-    """Draws of shape (n, S) in the order of the lines, NaN where a line has no name of the draw or no value."""
+def pivot_draws(
+    values: np.ndarray, keys: Cells, lines: np.ndarray, units: Units, layout: Layout
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draws of shape (n, S) in the order of the lines, NaN where a line lacks its name or value, and those of lines."""
     known = np.array([not missing(text) for text in keys.texts], dtype=bool)[keys.numbers[lines]]
     of_line, draw = units.of_line[known], keys.numbers[lines][known]
     _refuse_double_draws(of_line, draw, keys, units)
@@ -219,7 +222,9 @@ def pivot_draws(values: np.ndarray, keys: Cells, lines: np.ndarray, units: Units
     table = np.full((len(units), size), np.nan)
     table[of_line[order][inside], place[inside]] = values[known][order][inside]
     table[without] = np.nan
-    return table
+    draws = np.full(len(lines), -1, dtype=np.int64)
+    draws[np.flatnonzero(known)[order]] = place
+    return table, draws
 
 
 def _refuse_double_draws(of_line: np.ndarray, draw: np.ndarray, keys: Cells, units: Units) -> None:
@@ -265,22 +270,23 @@ def read_long(source: Source, options: ReadOptions) -> FileArrays | Data:
     _refuse_single_lines(units)
     numbers = {name: column[lines] for name, column in numbers.items()}
     values, keys, levels = numbers.pop(layout.value), source.cells([layout.key])[0], None
-    if layout.form in ("classes", "thresholds"):
-        if not options.truth:
-            raise InputError("probabilities of categories need their outcomes from a second file: --truth FILE")
-        probs, names = pivot_categories(values, keys, lines, units)
-        if layout.form == "classes":
-            found = join_outcomes(units, source, asked, "pmf")
+    if layout.form in _OF_CATEGORIES:
+        sums = layout.form == "thresholds"
+        probs, names, columns = pivot_categories(values, keys, lines, units)
+        if options.truth:
+            found = join_outcomes(units, source, asked, "quantile" if sums else "pmf")
         else:
-            found = join_outcomes(units, source, asked)
-            probs, names, found.y = between_thresholds(probs, names, found.y, units)
+            found = _own_texts(source, _own_target(source, options), lines, units)
+        if sums:
+            probs, names, columns, found.y = between_thresholds(probs, names, columns, found.y, units)
+        held = LongLines(layout.value, lines, units.of_line, columns, sums)
         weight = constant(options.weights, numbers[options.weights], units) if options.weights else None
         said = where_in_words(options, source, wanted, "line") + layout.said
-        return of_categories(source, options, units, probs, names, found, weight, len(lines), said, _together(units))
+        return of_categories(source, options, units, probs, names, found, weight, held, said, _together(units))
     if layout.form == "quantiles":
-        many, levels = pivot_quantiles(values, keys, lines, units, layout)
+        many, levels, columns = pivot_quantiles(values, keys, lines, units, layout)
     else:
-        many = pivot_draws(values, keys, lines, units, layout)
+        many, columns = pivot_draws(values, keys, lines, units, layout)
     one = {name: constant(name, column, units) for name, column in numbers.items()}
     weights = {"weights": one.pop(options.weights)} if options.weights else {}
     kind = "quantile" if layout.form == "quantiles" else "sample"
@@ -304,7 +310,7 @@ def read_long(source: Source, options: ReadOptions) -> FileArrays | Data:
         groups=groups_of_units(units, options),
         given=given_of_units(units, options),
         dependents=dependents_of_units(units, options),
-        lines=False,
+        lines=LongLines(layout.value, lines, units.of_line, columns),
     )
 
 
@@ -324,7 +330,8 @@ def _layout(source: Source, options: ReadOptions, wanted: np.ndarray | None) -> 
 
 def _numbers(source: Source, options: ReadOptions, layout: Layout) -> dict[str, np.ndarray]:
     """Columns of values, weights and, without a truth file, outcomes, read in one pass."""
-    outcome = [] if options.truth else choose_target(source, options.target, OUTCOMES)
+    of_numbers = not options.truth and layout.form not in _OF_CATEGORIES
+    outcome = choose_target(source, options.target, OUTCOMES) if of_numbers else []
     if len(outcome) > 1:
         raise InputError(f"a long table takes one target column, got {listed(outcome)}: evaluate them one by one")
     names = [layout.value, *([known(source, options.weights)] if options.weights else []), *outcome]
@@ -346,6 +353,7 @@ def _lines(values: np.ndarray, layout: Layout) -> np.ndarray:
 def _unit_columns(source: Source, options: ReadOptions, layout: Layout, numbers: list[str]) -> list[str]:
     """Columns that tell predictions apart: as asked, else all that hold nothing else."""
     taken = [layout.value, layout.key, *layout.apart, *numbers[1:]]
+    taken += [_own_target(source, options)] if layout.form in _OF_CATEGORIES and not options.truth else []
     if options.unit:
         return asked_columns(source, options.unit, taken, "unit")
     rest = [name for name in source.names if name not in taken]
@@ -369,6 +377,29 @@ def _refuse_single_lines(units: Units) -> None:
 def _own_outcomes(one: dict[str, np.ndarray]) -> Outcomes:
     (name, y), *_ = one.items()
     return Outcomes(y, name)
+
+
+def _own_target(source: Source, options: ReadOptions) -> str:
+    """Column of the table that says which category came true."""
+    if not options.target:
+        raise InputError("probabilities of categories need their outcomes from a second file: --truth FILE")
+    return known(source, options.target)
+
+
+def _own_texts(source: Source, name: str, lines: np.ndarray, units: Units) -> Outcomes:
+    """What a column of the table says of every prediction, which all of its lines must say."""
+    cells = source.cells([name])[0]
+    numbers = cells.numbers[lines]
+    own = numbers[units.first]
+    differ = np.flatnonzero(numbers != own[units.of_line])
+    if len(differ):
+        unit = int(units.of_line[differ[0]])
+        raise InputError(
+            f"{name} is {cells.texts[own[unit]]!r} and {cells.texts[numbers[differ[0]]]!r} in the lines of one "
+            f"prediction ({units.in_words(unit)}): name the columns that tell predictions apart, --unit a,b,c"
+        )
+    texts = np.array([None if missing(text) else text for text in cells.texts], dtype=object)
+    return Outcomes(texts[own], name)
 
 
 def _with_outcome(found: Outcomes, units: Units) -> tuple[np.ndarray | None, str]:

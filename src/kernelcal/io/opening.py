@@ -31,7 +31,7 @@ _PICKLED = (".pkl", ".pickle", ".joblib", ".pt", ".pth", ".p")
 
 
 def open_source(paths: Sequence[Path], delimiter: str | None = None, missing: frozenset[str] = frozenset()) -> Source:
-    """Open one file, or a pair of npy files, by its suffix; further words for a missing value are those of text files.
+    r"""Open one file, or a pair of npy files, by its suffix; further words for a missing value are those of text files.
 
     Raises
     ------
@@ -39,6 +39,19 @@ def open_source(paths: Sequence[Path], delimiter: str | None = None, missing: fr
         For a suffix that is not known, for pickles, and for files that cannot be read.
     MissingExtraError
         For parquet without the extra ``frame``.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from kernelcal.io import open_source
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "rows.csv"
+    ...     _ = path.write_text("y,p\n0,0.2\n1,0.7\n")
+    ...     source = open_source([path])
+    ...     print(source.names, source.numbers(["p"]))
+    ['y', 'p'] [[0.2]
+     [0.7]]
     """
     if len(paths) == 1 and _is_stream(paths[0]):
         return _from_stream(paths[0], delimiter, missing)

@@ -24,11 +24,11 @@ from kernelcal.io.sources import Source
 from kernelcal.io.table import Data, as_data
 from kernelcal.io.wide import read_classes, read_wide
 
-__all__ = ["Data", "form_of", "opened", "outcomes_beside", "read", "read_source"]
+__all__ = ["Data", "form_of", "is_in_lines", "opened", "outcomes_beside", "read", "read_source"]
 
 
 def read(paths: Sequence[Path], options: ReadOptions) -> Data:
-    """Read targets and predictions.
+    r"""Read targets and predictions.
 
     Parameters
     ----------
@@ -41,6 +41,18 @@ def read(paths: Sequence[Path], options: ReadOptions) -> Data:
     ------
     InputError
         With file, line, column and remedy.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from kernelcal.io import ReadOptions, read
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "rows.csv"
+    ...     _ = path.write_text("y,p\n0,0.2\n1,0.7\n")
+    ...     data = read([path], ReadOptions())
+    >>> data.y, data.predictions
+    (array([0, 1]), Bernoulli(p=array([0.2, 0.7]), classes=None, notes=(), question=None))
     """
     return read_source(opened(paths, options), options)
 
@@ -64,7 +76,7 @@ def read_source(source: Source, options: ReadOptions) -> Data:
     else:
         table = read_long(source, found) if form == "long" else read_wide(source, form, found)
         data = table if isinstance(table, Data) else as_data(table, found)
-        if not isinstance(table, Data) and table.lines:
+        if not isinstance(table, Data) and table.lines is None:
             predicted = [name for names in table.shown.values() for name in names]
             data = replace(data, doubts=(*data.doubts, *other_units(table.targets, predicted)))
     told = {one.role for one in choices}
@@ -75,10 +87,10 @@ def read_source(source: Source, options: ReadOptions) -> Data:
 
 def outcomes_beside(source: Source, options: ReadOptions) -> WithOutcomes | None:
     """A table with a row a prediction beside the outcomes of a second file; None of others."""
-    return with_outcomes(source, options) if options.truth and not _is_long(source, options) else None
+    return with_outcomes(source, options) if options.truth and not is_in_lines(source, options) else None
 
 
-def _is_long(source: Source, options: ReadOptions) -> bool:
+def is_in_lines(source: Source, options: ReadOptions) -> bool:
     """Tell whether a prediction takes several lines, by what was said, else by the columns."""
     if any(was_said(options, name) for name in (*_ASKED["long"], "value", "unit")):
         return True

@@ -201,7 +201,7 @@ def reads(*suffixes: str) -> Callable[[Reader], Reader]:
 
 
 class Source(ABC):
-    """Columns of one file (or of a pair of npy files).
+    r"""Columns of one file (or of a pair of npy files).
 
     Attributes
     ----------
@@ -213,6 +213,17 @@ class Source(ABC):
         Columns whose numbers were found to have a percent sign, and a line that has one.
     aside : str
         What is said of lines above the header, which are left aside.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from kernelcal.io import Source, open_source
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "rows.csv"
+    ...     _ = path.write_text("y,p\n0,0.2\n1,0.7\n")
+    ...     isinstance(open_source([path]), Source)
+    True
     """
 
     aside = ""

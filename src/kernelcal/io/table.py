@@ -44,6 +44,7 @@ from kernelcal.predictions import (
 __all__ = [
     "Data",
     "FileArrays",
+    "LongLines",
     "as_data",
     "explained",
     "family",
@@ -52,6 +53,41 @@ __all__ = [
     "shown",
     "with_dependents",
 ]
+
+
+@dataclass(frozen=True, eq=False)
+class LongLines:
+    """Which line of a long table holds which number of which prediction.
+
+    Attributes
+    ----------
+    value : str
+        Column of the numbers.
+    numbers : numpy.ndarray of int, shape (l,)
+        Lines of the table.
+    rows, columns : numpy.ndarray of int, shape (l,)
+        Prediction that a line belongs to, and which of its quantiles, draws or categories it has; -1: none.
+    summed : bool
+        Whether lines hold sums over the categories up to theirs, as those of a distribution function do.
+    """
+
+    value: str
+    numbers: np.ndarray
+    rows: np.ndarray
+    columns: np.ndarray
+    summed: bool = False
+
+    def kept(self, rows: np.ndarray) -> LongLines:
+        """Lines of some of the predictions, by their places among these."""
+        place = np.full(int(self.rows.max(initial=-1)) + 1, -1, dtype=np.int64)
+        place[rows] = np.arange(len(rows))
+        known = (place[self.rows] >= 0) & (self.columns >= 0)
+        parts = self.numbers[known], place[self.rows[known]], self.columns[known]
+        return LongLines(self.value, *parts, self.summed)
+
+    def of(self, table: np.ndarray) -> np.ndarray:
+        """What every line holds of a table with a row a prediction."""
+        return (table.cumsum(axis=1) if self.summed else table)[self.rows, self.columns]
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +123,8 @@ class Data:
         True labels, where the targets are whether a predicted label is the true one.
     abstained : int
         Rows without an answer, which are counted and left out.
+    lines : LongLines or None
+        Of a long table, which line holds which number of which prediction.
     """
 
     y: np.ndarray
@@ -102,6 +140,7 @@ class Data:
     doubts: tuple[str, ...] = ()
     labels: np.ndarray | None = None
     abstained: int = 0
+    lines: LongLines | None = None
 
     @property
     def sentence(self) -> str:
@@ -269,8 +308,8 @@ class FileArrays:
         Columns that are given.
     dependents : Dependents or None
         What was said of rows that depend on each other.
-    lines : bool
-        Whether a row of the file is a prediction, as it is not of a long table.
+    lines : LongLines or None
+        Of a long table, where lines have what the arrays have; None where a row of the file is a prediction.
     """
 
     form: str
@@ -289,7 +328,7 @@ class FileArrays:
     groups: dict[str, list[str]] | None = None
     given: dict[str, list[str]] | None = None
     dependents: Dependents | None = None
-    lines: bool = True
+    lines: LongLines | None = None
 
 
 def as_data(table: FileArrays, options: ReadOptions) -> Data:
@@ -305,10 +344,12 @@ def as_data(table: FileArrays, options: ReadOptions) -> Data:
     weighted = f"; weights {options.weights}" if options.weights else ""
     start = f"read {table.read}: {count(len(rows))}{table.rows}; {target}; {words}{weighted}"
     keys, groups = kept_keys(table.keys, rows), kept_groups(table.groups, rows)
-    numbers = rows if table.lines else None
+    numbers = rows if table.lines is None else None
     given = kept_given(table.given, rows)
     y, weights = arrays["target"], arrays.get("weights")
-    data = Data(y, predictions, f"{table.together(rows)}{table.end}{dropped}", weights, keys, groups, numbers, given)
+    lines = None if table.lines is None else table.lines.kept(rows)
+    read = f"{table.together(rows)}{table.end}{dropped}"
+    data = Data(y, predictions, read, weights, keys, groups, numbers, given, lines=lines)
     return with_dependents(data, start, table.dependents, rows, table.row_in_words)
 
 

@@ -1,22 +1,6 @@
 """Kernels: profiles of metrics between predictions, kernels between targets, and their algebra."""
 
-from kernelcal.kernels.base import (
-    AlignedPairs,
-    CrossPairs,
-    Kernel,
-    Pairs,
-    Points,
-    Product,
-    Scaled,
-    Sum,
-    class_matrix,
-    has_leaf,
-    kernel_between,
-    kernels_between,
-    leaves,
-    positive,
-    smaller,
-)
+from kernelcal.kernels.base import Kernel, Pairs, Product, Scaled, Sum, has_leaf, leaves, positive
 from kernelcal.kernels.divergences import MMD, FisherDivergence, KernelFisherDivergence, ground_lengthscale
 from kernelcal.kernels.embeddings import (
     GaussHermite,
@@ -49,6 +33,15 @@ from kernelcal.kernels.metrics import (
     Wasserstein,
 )
 from kernelcal.kernels.plain import kernel_from_plain, kernel_to_plain
+from kernelcal.kernels.points import (
+    AlignedPairs,
+    CrossPairs,
+    Points,
+    class_matrix,
+    kernel_between,
+    kernels_between,
+    smaller,
+)
 from kernelcal.kernels.profiles import (
     Gaussian,
     InverseMultiquadric,

@@ -88,6 +88,14 @@ def resolve(
 
     Also return what the reader must know. Kernels of the same predictions (and case weights) may share the medians that
     are `known`: those that are found here are added.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.kernels import resolve
+    >>> kernel, notes = resolve(kc.Laplacian(), kc.Bernoulli([0.1, 0.4, 0.9]))
+    >>> round(kernel.lengthscale, 3), notes
+    (0.5, ())
     """
     medians: Medians = {} if known is None else known
     if weights is not None:
@@ -321,6 +329,13 @@ def target_lengthscale(predictions: RealPredictions, weights: np.ndarray | None 
     For vectors it is the root of the sum of squares over the components. Predictions without spread are left out;
     where none has any, 1.0. No target is looked at, and the draws of an ensemble enter symmetrically. With case weights
     it is the weighted median, without the rows that hardly weigh anything.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.kernels import target_lengthscale
+    >>> target_lengthscale(kc.Normal([0.0, 1.0, 2.0], [1.0, 2.0, 4.0]))
+    2.0
     """
     if weights is not None:
         predictions, weights = _that_count(predictions, weights)
@@ -335,7 +350,15 @@ def target_lengthscale(predictions: RealPredictions, weights: np.ndarray | None 
 
 
 def resolve_target(kernel: Kernel, predictions: Predictions, weights: np.ndarray | None = None) -> Kernel:
-    """Replace every ``lengthscale="median"`` of a target kernel for numbers by its number."""
+    """Replace every ``lengthscale="median"`` of a target kernel for numbers by its number.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.kernels import resolve_target
+    >>> resolve_target(kc.Gaussian(), kc.Normal([0.0, 1.0, 2.0], 1.5)).lengthscale
+    1.5
+    """
     if not isinstance(predictions, RealPredictions):
         return kernel
 

@@ -19,7 +19,14 @@ __all__ = ["PIT", "Brownian", "Coordinatewise", "Dirac", "FiniteKernel", "Linear
 
 @dataclass(frozen=True)
 class Linear(Kernel):
-    """Linear kernel: the inner product of the probabilities (of the one probability for `Bernoulli`)."""
+    """Linear kernel: the inner product of the probabilities (of the one probability for `Bernoulli`).
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> round(float(kc.skce([0, 1, 1, 0], [0.2, 0.7, 0.6, 0.4], prediction_kernel=kc.Linear())), 4)
+    -0.0111
+    """
 
     def evaluate(self, pairs: Pairs) -> Array:
         """Kernel values of the pairs."""
@@ -67,7 +74,16 @@ class Brownian(Kernel):
 
 @dataclass(frozen=True)
 class Dirac(Kernel):
-    """Equality: 1 if the points are equal, else 0 (Kronecker delta). The default between class labels."""
+    """Equality: 1 if the points are equal, else 0 (Kronecker delta). The default between class labels.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.kernels import class_matrix
+    >>> class_matrix(kc.Dirac(), 2)
+    array([[1., 0.],
+           [0., 1.]])
+    """
 
     def evaluate(self, pairs: Pairs) -> Array:
         """Kernel values of the pairs."""

@@ -1,4 +1,4 @@
-"""Calibration errors of one batch as losses: nothing is checked value by value, and labels may be traced."""
+"""Calibration errors of one batch as losses: labels are looked at where it costs nothing, and may be traced."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def skce_loss(
         Predicted probabilities, of PyTorch or JAX, on any device, with their gradient; also NumPy. Half precision is
         computed in single.
     labels : array of shape (B,)
-        Class numbers from 0, which may be traced inside ``jax.jit``.
+        Class numbers from 0, which may be traced inside ``jax.jit``. What is no class number is refused where labels
+        lie in the memory of the host; on an accelerator, and inside ``jax.jit`` or ``torch.compile``, it cannot be seen
+        without waiting, and labels that are no whole numbers are cut.
     lengthscale : float
         Of the kernel, fixed: one that changed from batch to batch would be another error each time.
     kernel : {"laplacian", "gaussian"}
@@ -47,7 +49,8 @@ def skce_loss(
     Raises
     ------
     InputError
-        For fewer than two rows, shapes that do not fit, and lengthscales that are not positive.
+        For fewer than two rows, shapes that do not fit, lengthscales that are not positive, and labels that are no
+        class numbers, as far as these can be seen.
 
     See Also
     --------
@@ -57,8 +60,8 @@ def skce_loss(
     Notes
     -----
     Cost ``O(B^2 m)``: four products of matrices. The gradient is written out and not followed operation by operation,
-    which halves time and memory; derivatives of second order see it as a constant. Values are not looked at, which
-    would wait for the device: logits, and labels out of range, are not refused.
+    which halves time and memory; derivatives of second order see it as a constant. Values of probabilities are not
+    looked at: logits are not refused.
 
     References
     ----------
@@ -231,13 +234,52 @@ def _columns(p: Array) -> Array:
 
 def _labels(p: Array, labels: Array) -> Array:
     """Labels where the probabilities are, once both shapes fit."""
-    labels = _numbers(labels, p, "labels", "class numbers from 0")
+    given, labels = labels, _numbers(labels, p, "labels", "class numbers from 0")
     if p.ndim != 2 or tuple(labels.shape) != (p.shape[0],) or p.shape[0] < 2 or p.shape[1] < 2:
         raise InputError(
             "probabilities of shape (B, m), or (B,) for yes/no, and class numbers of shape (B,) are expected, B and m "
             f"2 or more, got {tuple(p.shape)} and {tuple(labels.shape)}"
         )
+    seen = _on_host(given)
+    if seen is not None:
+        _refuse_labels(seen, int(p.shape[1]))
     return labels
+
+
+def _on_host(values: Any) -> np.ndarray | None:
+    """Values that can be looked at without waiting; None of those that are traced, or lie on an accelerator."""
+    if is_torch_array(values):
+        import torch
+
+        plain = type(values) in (torch.Tensor, torch.nn.Parameter) and not torch.compiler.is_compiling()
+        if not plain or values.device.type != "cpu":
+            return None
+        try:
+            return np.asarray(values.detach())
+        except RuntimeError:  # torch.func transforms it: it has no numbers
+            return None
+    if is_jax_array(values):
+        import jax
+
+        if isinstance(values, jax.core.Tracer) or {place.platform for place in values.devices()} != {"cpu"}:
+            return None
+        return np.asarray(values)
+    return np.asarray(values) if is_numpy_array(values) or isinstance(values, list | tuple) else None
+
+
+def _refuse_labels(labels: np.ndarray, classes: int) -> None:
+    """Refuse what is no class number, with the row and the remedy."""
+    wrong = np.flatnonzero(~((labels >= 0) & (labels < classes) & (labels == np.floor(labels))))
+    if not len(wrong):
+        return
+    row, found = int(wrong[0]), labels[wrong[0]]
+    remedy = "a class that happened is expected, no share of it"
+    if float(found).is_integer():
+        from_one = labels.min() == 1 and labels.max() == classes
+        remedy = "they count from 1: pass labels - 1" if from_one else "leave rows of other labels out of the batch"
+    raise InputError(
+        f"row {row}: label {found:g} is no class number, 0 to {classes - 1} ({len(wrong)} such rows): {remedy}"
+    )
 
 
 def _numbers(values: Any, p: Array, what: str, expected: str) -> Array:

@@ -28,6 +28,15 @@ class PreparedMeasure(Prepared):
     ----------
     measure : Measure
         What was prepared.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kernelcal as kc
+    >>> from kernelcal.measures import Brier
+    >>> ready = Brier().prepare(kc.Bernoulli([0.2, 0.7, 0.6]), np.ones(3))
+    >>> ready.measured(np.array([[0, 1, 1], [1, 0, 0]])).round(4)
+    array([0.0967, 0.4967])
     """
 
     engine = "one pass"
@@ -114,6 +123,12 @@ class Measure(Statistic):
     mean_of_rows : bool
         Whether the value is a mean over rows of something of each row alone: what is expected under calibration is then
         the same however rows depend on each other.
+
+    Examples
+    --------
+    >>> from kernelcal.measures import Brier, Measure
+    >>> isinstance(Brier(), Measure), Brier().name
+    (True, 'Brier score')
     """
 
     name: ClassVar[str]

@@ -39,6 +39,14 @@ def register_measure(name: str, make: Callable[[], Measure], *, summary: str, fi
     ------
     InputError
         If the name is taken, or is no word.
+
+    Examples
+    --------
+    >>> from kernelcal.measures import Brier, register_measure
+    >>> register_measure("brier", Brier, summary="mean squared error", field="clinical")
+    Traceback (most recent call last):
+        ...
+    kernelcal.errors.InputError: measures 'brier' is taken ...
     """
     if not isinstance(name, str) or "," in name or " " in name or name in FIELDS:
         raise InputError(f"the name of a measure must be a word such as 'slope', and no field, got {name!r}")

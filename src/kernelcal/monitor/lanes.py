@@ -69,6 +69,11 @@ class Lane:
         told, turned = (np.concatenate(x) for x in zip(*found, strict=True))
         return Lane(self.kind, experts, wealth, waiting), told, turned
 
+    def change(self) -> tuple[int, int, int]:
+        """Return after which row a change began, and an interval of rows."""
+        learned = [isinstance(one, Learner) for one in self.experts]
+        return self.wealth.change(np.repeat(learned, _numbers(self.experts)))
+
     def joined(self, other: Lane, how: Literal["after", "beside"]) -> Lane:
         """Return both together, the rows of the other one after those of this one, or beside them."""
         mine, theirs = self._all_learned(), other._all_learned()

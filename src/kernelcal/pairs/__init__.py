@@ -5,7 +5,7 @@ from kernelcal.pairs.base import Engine, KernelProducts, QuadraticForms, Sums, o
 from kernelcal.pairs.engines import ENGINES, ExactPairs, Nystrom, RandomFourier
 from kernelcal.pairs.features import FEATURE, FeatureEngine
 from kernelcal.pairs.matrix import PairMatrix, joint_sums, map_strips
-from kernelcal.pairs.over_rows import feature_sums, features_of, off_diagonal, row_sums, second_moments
+from kernelcal.pairs.over_rows import off_diagonal, row_sums
 from kernelcal.pairs.terms import TermForms, of_terms
 from kernelcal.pairs.tile_sums import PRODUCT, seconds_of_pairs
 from kernelcal.pairs.tiles import BlockPoints, Tile
@@ -29,15 +29,12 @@ __all__ = [
     "SuperDiagonals",
     "TermForms",
     "Tile",
-    "feature_sums",
-    "features_of",
     "joint_sums",
     "map_strips",
     "of_terms",
     "off_diagonal",
     "one_thread",
     "row_sums",
-    "second_moments",
     "seconds_of_pairs",
     "thread_count",
     "threaded_map",

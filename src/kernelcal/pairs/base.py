@@ -92,6 +92,13 @@ class Sums:
         Sum over i != j, the two orders of a pair both counted.
     diagonal : array
         Sum over i = j.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelcal.pairs import Sums
+    >>> Sums(np.array([2.0]), np.array([1.0])).off_diagonal
+    array([2.])
     """
 
     off_diagonal: Array
@@ -99,7 +106,16 @@ class Sums:
 
 
 class KernelProducts(ABC):
-    """Sums with one kernel of fixed predictions in less time than a walk over all pairs takes."""
+    """Sums with one kernel of fixed predictions in less time than a walk over all pairs takes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kernelcal as kc
+    >>> forms = kc.SKCE(prediction_kernel=kc.Laplacian(0.5)).prepare(kc.Bernoulli([0.2, 0.7] * 50)).forms
+    >>> forms.products.apply(np.ones((100, 1)))[:2].round(2).ravel()
+    array([67.39, 67.39])
+    """
 
     @property
     @abstractmethod
@@ -128,6 +144,14 @@ class QuadraticForms(ABC):
         Memory of what is held beside the predictions, for any number of sets, roughly (measured).
     made_bytes : int
         Memory while that is made, some rows at a time, before sets are looked at.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kernelcal as kc
+    >>> forms = kc.SKCE().prepare(kc.Bernoulli([0.2, 0.7, 0.6, 0.4])).forms
+    >>> isinstance(forms, kc.pairs.QuadraticForms), forms.batch(np.array([[0, 1, 1, 0]])).diagonal.shape
+    (True, (1, 1))
     """
 
     label: str
@@ -184,7 +208,14 @@ class QuadraticForms(ABC):
 
 
 class Engine(ABC):
-    """A way to sum over pairs. Engines are small frozen dataclasses: their fields are their settings."""
+    """A way to sum over pairs. Engines are small frozen dataclasses: their fields are their settings.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> isinstance(kc.Nystrom(64), kc.pairs.Engine)
+    True
+    """
 
     @abstractmethod
     def prepare(self, kernels: Sequence[Kernel], predictions: Predictions, residual: Residual) -> QuadraticForms:

@@ -26,6 +26,7 @@ __all__ = ["ENGINES", "ExactPairs", "Nystrom", "RandomFourier"]
 
 
 _TILE = (256, 1024)  # rows and columns
+_SEEN = 2_048  # rows, evenly spread, in which the leading directions of features are found
 _FASTEST = 1e30  # frequency: single precision holds its products with distances
 
 
@@ -52,6 +53,13 @@ class ExactPairs(Engine):
     the kernel matrices are held where all of them fit 256 MiB, since then a draw only looks up pairs of equal
     targets. The extra ``threads`` (threadpoolctl) holds the linear algebra
     library to one thread a worker, which matters from about 50 classes.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> y, p = kc.datasets.m2(3).sample(60, rng=0)
+    >>> abs(float(kc.skce(y, p, engine=kc.ExactPairs(rows=16))) - float(kc.skce(y, p))) < 1e-15
+    True
     """
 
     rows: int | None = None
@@ -83,7 +91,7 @@ class ExactPairs(Engine):
 def _quickest(tiles: FeatureTiles) -> QuadraticForms:
     """Tiles, or in their place what takes less time to the same sums: a scan, or one row for equal predictions."""
     others: list[QuadraticForms | None] = [CollapsedForms.of_repeated(tiles)]
-    if tiles.dimension == 1:  # a line is of single numbers
+    if tiles.dimension <= 2:  # a line is of single numbers, or of two classes, of which one says all
         others.append(ScanForms.of_line(tiles))
     ways = [way for way in others if way is not None]  # none for traced arrays, whose time cannot be told
     return min((*ways, tiles), key=lambda way: way.seconds_per_draw) if ways else tiles
@@ -108,18 +116,33 @@ class Nystrom(FeatureEngine):
         Number of landmarks D, drawn without replacement from the predictions.
     rng : int or numpy.random.Generator
         Source of the landmarks.
+    share : float
+        Of the sum of squared eigenvalues of each kernel over the predictions, which is the variance of its error
+        where labels are equally uncertain: features are the fewest directions that hold it. The default keeps all.
 
     Notes
     -----
-    Works for every kernel that is positive semi-definite. Exact where D covers all distinct predictions; an
-    exact test keeps its level whatever D. Cost: O(n D (m + D)) once, O(n D) a draw.
+    Works for every kernel that is positive semi-definite. Exact where D covers all distinct predictions and the share
+    is 1; an exact test keeps its level whatever both are, since directions are of the predictions alone. What a share
+    leaves out of an error has about ``sqrt(1 - share)`` of its standard deviation under calibration.
+    Cost: O(n D (m + D)) once, O(n D) a draw, with a share below 1 the directions in the place of D.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> y, p = kc.datasets.m2(3).sample(60, rng=0)
+    >>> abs(float(kc.skce(y, p, engine=kc.Nystrom(landmarks=40))) - float(kc.skce(y, p))) < 1e-3
+    True
     """
 
     landmarks: int = 256
     rng: Any = 0
+    share: float = 1.0
 
     def __post_init__(self) -> None:
         _refuse_count(self.landmarks, "landmarks", 200)
+        if isinstance(self.share, bool) or not isinstance(self.share, int | float) or not 0 < self.share <= 1:
+            raise InputError(f"share must be above 0 and at most 1, such as 0.999, got {self.share!r:.60}")
 
     def describe(self, predictions: Predictions) -> str:
         """Name for the result, with the number of landmarks that there are."""
@@ -130,6 +153,10 @@ class Nystrom(FeatureEngine):
         chosen = self._choose(predictions)
         evaluate = _evaluator(kernels, predictions)
         roots = [_inverse_root(values) for values in evaluate(chosen, chosen)]
+        if self.share < 1:
+            rows = np.unique(np.linspace(0, len(predictions) - 1, min(len(predictions), _SEEN)).astype(np.intp))
+            seen = zip(evaluate(rows, chosen), roots, strict=True)
+            roots = [root @ _leading(values @ root, self.share) for values, root in seen]
 
         def features(rows: slice) -> Array:
             parts = [values @ root for values, root in zip(evaluate(rows, chosen), roots, strict=True)]
@@ -152,7 +179,7 @@ class Nystrom(FeatureEngine):
     def counting(self, weights: np.ndarray) -> Nystrom:
         """Return the engine with landmarks among the rows that weigh anything."""
         rows = rows_that_count(weights)
-        return self if len(rows) == len(weights) else _NystromAmong(self.landmarks, self.rng, rows)
+        return self if len(rows) == len(weights) else _NystromAmong(self.landmarks, self.rng, self.share, rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,6 +204,15 @@ def _evaluator(kernels: Sequence[Kernel], predictions: Predictions) -> Callable[
         return evaluate
     points = Points(predictions)
     return lambda rows, columns: [k.evaluate(CrossPairs(points, rows, columns)) for k in kernels]
+
+
+def _leading(phi: Array, share: float) -> Array:
+    """Orthonormal directions, the fewest that hold a share of the squared eigenvalues of ``Phi'Phi``, in columns."""
+    features = to_numpy(phi).astype(np.float64)
+    values, vectors = np.linalg.eigh(features.T @ features)
+    left = np.cumsum(values**2)  # eigenvalues ascend
+    first = int(np.searchsorted(left, (1 - share) * left[-1])) if len(left) else 0
+    return like(vectors[:, first:], phi)
 
 
 def _inverse_root(matrix: Array) -> Array:
@@ -204,6 +240,15 @@ class RandomFourier(FeatureEngine):
     For profiles with a known spectrum (Laplacian, Gaussian, Matern, rational quadratic, inverse multiquadric)
     in an L2 metric, and the Laplacian in total variation; sums, products and scaled kernels need `Nystrom`.
     Cost: O(n D d) once, O(n D) a draw.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> y, p = kc.datasets.m2(3).sample(60, rng=0)
+    >>> kernel = kc.Gaussian()
+    >>> exact = float(kc.skce(y, p, prediction_kernel=kernel))
+    >>> abs(float(kc.skce(y, p, prediction_kernel=kernel, engine=kc.RandomFourier(512))) - exact) < 0.02
+    True
     """
 
     frequencies: int = 1024
@@ -228,17 +273,29 @@ class RandomFourier(FeatureEngine):
         return features, [self.frequencies] * len(kernels)
 
     def _single(self, kernel: Kernel, points: Points, rng: np.random.Generator) -> FeatureMap:
-        if not isinstance(kernel, Stationary):
-            raise InputError(
-                f"random Fourier features need a single profile, not {type(kernel).__name__}: use kernelcal.Nystrom"
-            )
-        x = points.coordinates(kernel.metric)
+        x = points.coordinates(_stationary(kernel).metric)
         xp = namespace(x)
-        drawn = kernel.frequencies(rng, self.frequencies, x.shape[1]).T
-        w = like(np.clip(drawn, -_FASTEST, _FASTEST), x)
-        b = like(rng.uniform(0, 2 * np.pi, self.frequencies), x)
-        amplitude = float(np.sqrt(2 * kernel.amplitude / self.frequencies))
+        waves, shifts, amplitude = self.waves(kernel, x.shape[1], rng)
+        w, b = like(waves, x), like(shifts, x)
         return lambda rows: amplitude * xp.cos(x[rows, ...] @ w + b)
+
+    def waves(
+        self, kernel: Kernel, dimension: int, generator: np.random.Generator | None = None
+    ) -> tuple[np.ndarray, np.ndarray, float]:
+        """Frequencies of shape (d, D), shifts (D,) and the amplitude of a kernel; of several, those of the first."""
+        source = generator_of(self.rng, "random Fourier features") if generator is None else generator
+        kernel = _stationary(kernel)
+        drawn = kernel.frequencies(source, self.frequencies, dimension).T
+        shifts = source.uniform(0, 2 * np.pi, self.frequencies)
+        return np.clip(drawn, -_FASTEST, _FASTEST), shifts, float(np.sqrt(2 * kernel.amplitude / self.frequencies))
+
+
+def _stationary(kernel: Kernel) -> Stationary:
+    if not isinstance(kernel, Stationary):
+        raise InputError(
+            f"random Fourier features need a single profile, not {type(kernel).__name__}: use kernelcal.Nystrom"
+        )
+    return kernel
 
 
 ENGINES: Registry[Callable[..., Engine]] = Registry("engine", "or an Engine such as kernelcal.Nystrom(256)")

@@ -28,7 +28,7 @@ from kernelcal.pairs.base import Engine, QuadraticForms, Sums, threaded_map
 from kernelcal.predictions import Predictions
 from kernelcal.residuals import ClassResidual, FeatureResidual, Residual
 
-__all__ = ["FEATURE", "FeatureEngine", "FeatureMap", "ResidentTotal", "Total", "resident_moments", "total_of"]
+__all__ = ["FEATURE", "FeatureEngine", "FeatureMap", "ResidentTotal", "Total", "total_of"]
 
 
 _DENSE_UP_TO = 24  # classes; above, adding rows label by label beats a matrix product with one-hot columns
@@ -41,9 +41,13 @@ _LABELS = 16  # bytes of a row of a part and draw: which rows have a label, and 
 
 _MAKING = 1.5  # arrays of the size of a part at once while its features are made
 
+_INDICATORS = 2**20  # of some rows in all draws: they stay in the cache, and sums of single precision are short
+
+_RESIDUALS = 2**17  # of some rows in all draws: what they are made of stays in the cache
+
 _SECONDS, FEATURE = 2e-8, 3e-11  # seconds of a feature of a row, and of one times a residual in a draw
 
-_SINGLE_FROM = 100_000  # rows times residual features; above, features are held in float32
+_SINGLE_FROM = 50_000  # rows times residual features; above, features are held in float32
 
 _ALL = slice(None)
 
@@ -203,10 +207,12 @@ class _DenseTotal(Total):
         self.sums = np.zeros((size, draws * residual.dimension))
 
     def add(self, rows: slice, phi: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        r = self.residual[rows].batch(targets)
-        self.draws = r.shape[1]
-        self.sums += phi.T @ r.reshape(len(r), -1).astype(phi.dtype, copy=False)
-        return np.einsum("nbk,nbk->bn", r, r)
+        self.draws, norms = len(targets), np.empty((len(targets), len(phi)))
+        for part in row_slices(len(phi), max(1, _RESIDUALS // (len(targets) * self.residual.dimension))):
+            r = self.residual[rows][part].batch(targets[:, part])
+            self.sums += phi[part].T @ r.reshape(len(r), -1).astype(phi.dtype, copy=False)
+            norms[:, part] = np.einsum("nbk,nbk->bn", r, r)
+        return norms
 
     def value(self) -> np.ndarray:
         return self.sums.reshape(len(self.sums), self.draws, -1).transpose(2, 1, 0)
@@ -244,10 +250,12 @@ def _add_by_label(sums: np.ndarray, labels: np.ndarray, phi: np.ndarray) -> None
 
 def _add_dense(sums: np.ndarray, labels: np.ndarray, phi: np.ndarray) -> None:
     rest = np.broadcast_to(phi.sum(axis=0, dtype=np.float64), sums.shape[1:]).copy()
-    for k in range(1, len(sums)):
-        part = (labels == k).astype(phi.dtype) @ phi
-        sums[k] += part
-        rest -= part
+    for rows in row_slices(len(phi), max(1, _INDICATORS // max(len(labels), 1))):
+        own, features = np.ascontiguousarray(labels[:, rows]), phi[rows]
+        for k in range(1, len(sums)):
+            part = (own == k).astype(phi.dtype) @ features
+            sums[k] += part
+            rest -= part
     sums[0] += rest
 
 
@@ -302,24 +310,3 @@ def _table(residual: ClassResidual) -> Array:
         return 1 - 2 * residual.mean
     features = like(residual.class_features, residual.mean)
     return squared_lengths(features) - 2 * residual.mean @ features.T
-
-
-def resident_moments(phi: Array, residual: ClassResidual, p: Array, labels: np.ndarray) -> tuple[Array, Array]:
-    """Observed and known second moments of ``r_i x phi_i``, each (r D, r D), as `pairs.second_moments` makes them.
-
-    The known one is ``sum_k L_k L_k' x (sum_i p_ik phi_i phi_i') - sum_i m_i m_i' x phi_i phi_i'``, with the features
-    L_k of class k and their means m_i.
-    """
-    xp, m, size = namespace(phi), p.shape[1], phi.shape[1]
-    left = like(residual.label_features.table(), phi)
-    observed, predicted = _outer(residual.features(labels), phi), _outer(residual.mean, phi)
-    blocks = xp.stack([(phi * p[:, k][:, None]).T @ phi for k in range(m)])
-    own = xp.tensordot(left[:, :, None] * left[:, None, :], blocks, axes=((0,), (0,)))
-    own = xp.reshape(xp.permute_dims(own, (0, 2, 1, 3)), (residual.dimension * size,) * 2)
-    return observed.T @ observed, own - predicted.T @ predicted
-
-
-def _outer(r: Array, phi: Array) -> Array:
-    """Rows ``r_i x phi_i``, shape (n, r D)."""
-    product: Array = r[:, :, None] * phi[:, None, :]
-    return namespace(phi).reshape(product, (phi.shape[0], -1))

@@ -20,6 +20,7 @@ _STRIP = 2**19  # numbers: 4 MiB
 _COLUMNS = 512  # of a tile
 _DENSE_UP_TO = 8_000  # rows: 512 MiB
 _RUNS = 256  # rows
+_STRIPS_AT_ONCE = 16  # their results are held, and added in a fixed order
 _ALL = slice(None)
 
 
@@ -125,12 +126,37 @@ class PairMatrix:
         if products is not None and self.n > KEPT_UP_TO and self.features is not None and self.features.shape[1] == 1:
             return _scalar_sums(products, self.features[:, 0])
 
-        def work(rows: slice) -> np.ndarray:
-            strip = self.rows(rows)
-            diagonal = strip[np.arange(len(strip)), np.arange(rows.start, rows.stop)]
-            return np.stack([diagonal, strip.sum(axis=1), np.einsum("ij,ij->i", strip, strip) - diagonal**2])
+        if self.n <= KEPT_UP_TO:
+            return np.concatenate(self._map(self._of_rows), axis=1)
+        return self._of_pairs()
 
-        return np.concatenate(self._map(work), axis=1)
+    def _of_rows(self, rows: slice) -> np.ndarray:
+        strip = self.rows(rows)
+        diagonal = strip[np.arange(len(strip)), np.arange(rows.start, rows.stop)]
+        return np.stack([diagonal, strip.sum(axis=1), np.einsum("ij,ij->i", strip, strip) - diagonal**2])
+
+    def _of_pairs(self) -> np.ndarray:
+        """The same of many rows: entries above the diagonal are computed once, for their row and their column."""
+
+        def work(rows: slice) -> tuple[np.ndarray, np.ndarray]:
+            strip = self.above(rows)
+            height = len(strip)
+            diagonal, found = np.diag(strip).copy(), []
+            for _ in range(2):
+                right, below = strip.sum(axis=1), strip[:, height:].sum(axis=0)
+                found.append(np.concatenate([right, below]))
+                np.square(strip, out=strip)
+            found[1][:height] -= diagonal**2
+            return diagonal, np.stack(found)
+
+        self.ready  # noqa: B018
+        sums, strips = np.zeros((3, self.n)), strip_rows(self.n)
+        for first in range(0, len(strips), _STRIPS_AT_ONCE):
+            some = strips[first : first + _STRIPS_AT_ONCE]
+            for rows, (diagonal, found) in zip(some, threaded_map(work, some, None), strict=True):
+                sums[0, rows] = diagonal
+                sums[1:, rows.start :] += found
+        return sums
 
     def quadratic(self, columns: np.ndarray, *, diagonal: bool = True) -> np.ndarray:
         """Return c'Hc for every column c, shape (n, B) -> (B,), with or without the diagonal of H.
@@ -193,9 +219,6 @@ def _scalar_sums(products: KernelProducts, r: np.ndarray) -> np.ndarray:
     diagonal = products.diagonal * r * r
     sums = products.apply(r[:, None])[:, 0] * r
     return np.stack([diagonal, sums + diagonal, products.apply(r[:, None] ** 2, 2)[:, 0] * r * r])
-
-
-_STRIPS_AT_ONCE = 16  # their results are held, and added in a fixed order
 
 
 def joint_sums(matrices: Sequence[PairMatrix]) -> tuple[np.ndarray, np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import product
@@ -25,7 +26,8 @@ from kernelcal.pairs.tree import (
     side_sums,
     triple_weights,
 )
-from kernelcal.residuals import FeatureResidual
+from kernelcal.predictions import ClassPredictions
+from kernelcal.residuals import ClassResidual, FeatureResidual
 
 __all__ = ["Scan", "ScanForms", "line_of"]
 
@@ -51,11 +53,25 @@ def line_of(kernels: Sequence[Kernel], predictions: Any) -> np.ndarray | None:
     for metric in _metrics(kernels):
         if metric.by_pairs(predictions) is not None:
             return None
-        x = to_numpy(metric.coordinates(predictions))
-        if x.shape[1] != 1 or (found is not None and not np.array_equal(found, x[:, 0])):
+        x = to_numpy(metric.coordinates(predictions)).astype(np.float64, copy=False)
+        point = x[:, 0] if x.shape[1] == 1 else _mirrored(x, metric, kernels)
+        if point is None or (found is not None and not np.array_equal(found, point)):
             return None
-        found = x[:, 0].astype(np.float64, copy=False)
+        found = point
     return found
+
+
+_EVEN = 8 * float(np.finfo(np.float64).eps)  # of a sum of two probabilities
+
+
+def _mirrored(x: np.ndarray, metric: Metric, kernels: Sequence[Kernel]) -> np.ndarray | None:
+    """Two coordinates of which one falls as the other rises are a line: sqrt(2) or 2 times the second alone."""
+    if x.shape[1] != 2 or not all(isinstance(leaf, Stationary) for leaf in leaves(*kernels)):
+        return None
+    sums = x.sum(axis=1)
+    if float(np.ptp(sums)) > _EVEN * float(np.abs(sums).max()):
+        return None
+    return x[:, 1] * (math.sqrt(2) if metric.order == 2 else 2.0)
 
 
 def _metrics(kernels: Sequence[Kernel]) -> set[Metric]:
@@ -195,7 +211,8 @@ class ScanForms(QuadraticForms):
 
     def __init__(self, tiles: FeatureTiles, x: np.ndarray) -> None:
         self.tiles, self.threads = tiles, tiles.threads
-        self.residual, self.n = tiles.residual.double(), tiles.n
+        self.n, self.scalar = tiles.n, tiles.dimension == 1
+        self.residual = tiles.residual.double() if self.scalar else _of_one(tiles)
         branches = [branches_of(kernel) or () for kernel in tiles.kernels]
         self.scans = [Scan(branches[0], x)]
         self.scans += [Scan(own, x, self.scans[0]) for own in branches[1:]]
@@ -214,15 +231,17 @@ class ScanForms(QuadraticForms):
         return _SECONDS_PER_DRAW * self.n * (1 + orders)
 
     @property
-    def products(self) -> Scan:
-        """Sums with the first kernel."""
-        return self.scans[0]
+    def products(self) -> Scan | None:
+        """Sums with the first kernel; of two classes residuals have two features elsewhere, and rows are looked at."""
+        return self.scans[0] if self.scalar else None
 
     @classmethod
     def of_line(cls, tiles: FeatureTiles) -> ScanForms | None:
         """Return the scan in the place of tiles, where it is exact and quicker."""
         predictions = tiles.predictions
-        if tiles.n < _FROM or tiles.dimension != 1 or not is_numpy(predictions.reference):
+        if tiles.n < _FROM or not is_numpy(predictions.reference):
+            return None
+        if tiles.dimension != 1 and not _is_of_one(tiles):
             return None
         x = line_of(tiles.kernels, predictions)
         return None if x is None else cls(tiles, x)
@@ -258,6 +277,25 @@ class ScanForms(QuadraticForms):
         for kernel, walk in zip(steps.owners, walks, strict=True):
             sums[:, kernel, 0] += 2 * walk.sum()
         return sums
+
+
+def _is_of_one(tiles: FeatureTiles) -> bool:
+    """Tell whether residuals are those of two classes whose probabilities sum to 1 but for their rounding."""
+    p = tiles.predictions
+    if not isinstance(tiles.residual, ClassResidual) or not isinstance(p, ClassPredictions) or p.n_classes != 2:
+        return False
+    table = p.table()
+    return table.dtype == np.float64 and bool(np.abs(table.sum(axis=1) - 1).max(initial=0.0) <= _EVEN)
+
+
+def _of_one(tiles: FeatureTiles) -> ClassResidual:
+    """Residuals of the probability of the second class, whose inner products are those of both."""
+    residual, p = tiles.residual, tiles.predictions
+    assert isinstance(residual, ClassResidual)
+    assert isinstance(p, ClassPredictions)  # for the type checker
+    table = residual.label_features.table()
+    step = float(np.linalg.norm(table[1] - table[0]))
+    return ClassResidual(np.array([[0.0], [step]]), p.table()[:, 1:] * step, residual.weights)
 
 
 class _Steps:

@@ -46,7 +46,15 @@ _LONGEST = 48  # letters of a name before it is cut: longer ones leave no room f
 
 
 def axes_or_new(ax: Any, width: float, height: float) -> Any:
-    """Return the axes as given, or those of a new figure of this size in inches."""
+    """Return the axes as given, or those of a new figure of this size in inches.
+
+    Examples
+    --------
+    >>> from kernelcal.plots import axes_or_new
+    >>> ax = axes_or_new(None, 4, 3)
+    >>> [round(float(inches), 1) for inches in ax.figure.get_size_inches()]
+    [4.0, 3.0]
+    """
     if ax is not None:
         return ax
     _, ax = pyplot().subplots(figsize=(width, height), layout="constrained")
@@ -67,6 +75,12 @@ def literal(text: Any, longest: int = _LONGEST) -> str:
 
     Outside formulae matplotlib turns each escaped dollar sign back into a plain one, and takes backslashes,
     underscores and carets as they are. So to escape every dollar sign is enough, and nothing else may be escaped.
+
+    Examples
+    --------
+    >>> from kernelcal.plots import literal
+    >>> literal("price in $")
+    'price in \\$'
     """
     words = " ".join(str(text).split())
     cut = words if len(words) <= longest else words[: longest - 1] + "…"
@@ -155,6 +169,13 @@ def panel(drawings: Sequence[Callable[..., Any]], title: str = "", axes: Any = N
     Returns
     -------
     numpy.ndarray of matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> from kernelcal.plots import panel
+    >>> axes = panel([lambda ax, legend: ax, lambda ax, legend: ax], "Two pictures")
+    >>> axes.shape
+    (2,)
     """
     if axes is None:
         return _new(drawings, title)

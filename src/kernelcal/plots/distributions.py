@@ -99,6 +99,14 @@ def confidence_plot(
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelcal.plots import confidence_plot
+    >>> ax = confidence_plot(np.array([0.0, 0.5]), np.array([0.5, 1.0]), np.array([3, 7]), 0.7, 0.6)
+    >>> ax.get_ylabel()
+    'rows'
     """
     ax = axes_or_new(ax, 5.0, 4.0)
     width = np.maximum(upper - lower, 0.012)
@@ -148,6 +156,16 @@ def histogram_plot(
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelcal.plots import histogram_plot
+    >>> flat, wide = (np.full(2, 3.0), np.full(2, 7.0)), (np.full(2, 2.0), np.full(2, 8.0))
+    >>> bands = {"expected": np.full(2, 5.0), "pointwise": flat, "simultaneous": wide, "confidence_level": 0.95}
+    >>> ax = histogram_plot(np.array([0.0, 0.5, 1.0]), np.array([4, 6]), variable="PIT value", **bands)
+    >>> ax.get_xlabel()
+    'PIT value'
     """
     ax = axes_or_new(ax, 5.0, 4.3)
     where = where_calibrated(confidence_level)
@@ -195,6 +213,14 @@ def curve_plot(
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelcal.plots import curve_plot
+    >>> ax = curve_plot(np.array([0.25, 0.5, 0.75]), np.array([0.3, 0.5, 0.7]))
+    >>> ax.get_xlabel()
+    'level of the predicted quantile'
     """
     ax = axes_or_new(ax, 5.0, 6.0)
     ax.plot(levels, shares, "o-", color=OBSERVED, markersize=4, label="observed share of outcomes below", zorder=3)

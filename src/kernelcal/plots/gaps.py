@@ -81,6 +81,17 @@ def reliability_plot(
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelcal.plots import reliability_plot
+    >>> half, edges = np.array([0.25, 0.75]), (np.array([0.0, 0.5]), np.array([0.5, 1.0]))
+    >>> around = {name: (half - 0.2, half + 0.2) for name in ("interval", "pointwise", "simultaneous")}
+    >>> rest = {"edges": edges, "outside": half > 1, "confidence_level": 0.95}
+    >>> ax = reliability_plot(half, half, np.array([3, 7]), **around, **rest)
+    >>> ax.get_xlabel()
+    'mean predicted probability'
     """
     ax = axes_or_new(ax, 5.0, 6.2 if legend else 5.0)
     filled = np.flatnonzero(~np.isnan(mean_prediction))
@@ -183,6 +194,16 @@ def simplex_plot(
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelcal.plots import simplex_plot
+    >>> p, none = np.array([[0.2, 0.5, 0.3], [0.6, 0.2, 0.2]]), np.empty((0, 3))
+    >>> arrows = {"starts": none, "ends": none, "outside": np.empty(0, bool), "confidence_level": 0.95}
+    >>> ax = simplex_plot(p, np.array([1, 0]), ["a", "b", "c"], title="Two rows", **arrows)
+    >>> ax.get_title(loc="left")
+    'Two rows'
     """
     ax = axes_or_new(ax, 5.0, 5.7)
     _triangle(ax, names)
@@ -274,6 +295,15 @@ def witness_plot(
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelcal.plots import witness_plot
+    >>> x, gap = np.array([0.2, 0.5, 0.8]), np.array([0.1, 0.0, -0.2])
+    >>> ax = witness_plot(x, gap, np.full(3, 0.15), np.abs(gap) > 0.15, connected=True, confidence_level=0.95)
+    >>> ax.get_xlabel()
+    'predicted probability'
     """
     ax = axes_or_new(ax, 5.0, 4.3 if legend else 3.4)
     order = np.flatnonzero(np.isfinite(gap) & np.isfinite(band))

@@ -51,6 +51,13 @@ def interval_plot(
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> from kernelcal.plots import interval_plot
+    >>> ax = interval_plot(["a", "b"], [0.1, 0.2], [(0.05, 0.15), (0.1, 0.3)], label="error")
+    >>> ax.get_xlabel()
+    'error'
     """
     ax = axes_or_new(ax, 7.0, 1.2 + 0.35 * len(names))
     rows = range(len(names))
@@ -154,6 +161,14 @@ def null_plot(
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelcal.plots import null_plot
+    >>> ax = null_plot(np.arange(9.0), 12.0, name="SKCE", pvalue=0.1)
+    >>> ax.get_xlabel()
+    'SKCE'
     """
     ax = axes_or_new(ax, 5.0, 4.0)
     finite = drawn[np.isfinite(drawn)]
@@ -213,6 +228,13 @@ def members_plot(
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> from kernelcal.plots import members_plot
+    >>> ax = members_plot(["slope", "bias"], [4.0, 0.3], [0.001, 0.7])
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['slope', 'bias']
     """
     ax = axes_or_new(ax, 6.0, 2.2 + 0.34 * len(names))
     values = np.asarray(deviations, dtype=np.float64)

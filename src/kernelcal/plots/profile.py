@@ -66,6 +66,15 @@ def profile_plot(
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelcal.plots import profile_plot
+    >>> gap, band = np.array([0.2, 0.0]), {"low": np.full(2, -0.1), "high": np.full(2, 0.1)}
+    >>> ax = profile_plot(["north", "south"], gap, outside=gap > 0.1, variable="site", confidence_level=0.95, **band)
+    >>> ax.get_xlabel()
+    'site'
     """
     named = len(places) == len(gap)
     ax = axes_or_new(ax, 5.0, 4.3 if legend else 3.4)

@@ -1,7 +1,7 @@
 """What a model said: families of distributions, one a file, and what people have read as one of them."""
 
 from kernelcal.predictions.adapters import Logits, LogProbs, Percent, as_predictions
-from kernelcal.predictions.base import Predictions, checked_index, families, made, trusted
+from kernelcal.predictions.base import Predictions, checked_classes, checked_index, families, made, trusted
 from kernelcal.predictions.border import (
     NO_SPREAD,
     finite_numbers,
@@ -14,7 +14,7 @@ from kernelcal.predictions.border import (
     series_to_array,
     together,
 )
-from kernelcal.predictions.classes import Bernoulli, Categorical, ClassPredictions, checked_classes
+from kernelcal.predictions.classes import Bernoulli, Categorical, ClassPredictions
 from kernelcal.predictions.compositions import ONE_DRAW, SAME_LEVEL, Mixture, QuantileCells, Quantiles, Samples
 from kernelcal.predictions.continuous import (
     Beta,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from inspect import isabstract
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -15,7 +15,7 @@ from kernelcal.errors import InputError
 from kernelcal.predictions.foreign import Reading
 from kernelcal.randomness import generator_of
 
-__all__ = ["Predictions", "checked_index", "families", "made", "taken", "trusted"]
+__all__ = ["Predictions", "checked_classes", "checked_index", "families", "made", "taken", "trusted"]
 
 
 class Predictions(ABC):
@@ -41,6 +41,13 @@ class Predictions(ABC):
         What distributions of other libraries are called, and where their parameters are.
     mean : array
         Mean of every target (of the one-hot encoded label), with the sample on axis 0.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> p = kc.as_predictions([[0.2, 0.8], [0.5, 0.5]])
+    >>> isinstance(p, kc.predictions.Predictions), len(p), len(p[:1])
+    (True, 2, 1)
     """
 
     notes: tuple[str, ...]
@@ -211,7 +218,16 @@ def made(family: type, **fields: Any) -> Any:
 
 
 def trusted(predictions: Any, **changes: Any) -> Any:
-    """Copy predictions with other arrays that are known to be valid: no second look at every value."""
+    """Copy predictions with other arrays that are known to be valid: no second look at every value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kernelcal as kc
+    >>> from kernelcal.predictions import trusted
+    >>> trusted(kc.Bernoulli([0.2, 0.7]), probs=np.array([0.3])).probs
+    array([0.3])
+    """
     new = object.__new__(type(predictions))
     new.__dict__.update(predictions.__dict__, **changes)
     return new
@@ -223,8 +239,38 @@ def taken(predictions: Any, index: Any, *arrays: str) -> Any:
     return trusted(predictions, **{name: take_rows(given[name], rows) for name in arrays if given[name] is not None})
 
 
+def checked_classes(classes: Any, number: int) -> tuple[Any, ...] | None:
+    """Return the class names as a tuple of `number` distinct values.
+
+    Examples
+    --------
+    >>> from kernelcal.predictions import checked_classes
+    >>> checked_classes(["cat", "dog"], 2)
+    ('cat', 'dog')
+    """
+    if classes is None:
+        return None
+    if isinstance(classes, str) or not hasattr(classes, "__iter__"):
+        raise InputError(f"classes must be a sequence of labels, one a column, got {classes!r}")
+    names = tuple(c.item() if isinstance(c, np.generic) else c for c in classes)
+    if len(names) != number:
+        raise InputError(f"classes names {len(names)} classes, but the predictions have {number}: {names[:5]}")
+    if not all(isinstance(name, Hashable) for name in names):
+        raise InputError(f"classes must be labels such as numbers and text, got {names[:5]}")
+    if len(set(names)) != number:
+        raise InputError(f"classes must be distinct, got {names[:10]}")
+    return names
+
+
 def checked_index(index: Any) -> Any:
-    """Return a slice as it is, and integers or booleans as an integer array; one row alone is no batch."""
+    """Return a slice as it is, and integers or booleans as an integer array; one row alone is no batch.
+
+    Examples
+    --------
+    >>> from kernelcal.predictions import checked_index
+    >>> checked_index([True, False, True]), checked_index(slice(2))
+    (array([0, 2]), slice(None, 2, None))
+    """
     if isinstance(index, slice):
         return index
     rows = np.asarray(index)

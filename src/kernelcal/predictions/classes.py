@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from kernelcal.arrays import Array, as_array, namespace, place_of, resident, to_numpy
-from kernelcal.errors import InputError
-from kernelcal.predictions.base import Predictions, taken, trusted
+from kernelcal.predictions.base import Predictions, checked_classes, taken, trusted
 from kernelcal.predictions.border import checked_matrix, checked_vector, floating
 from kernelcal.predictions.foreign import BOTH, Reading
 from kernelcal.predictions.log_scale import (
@@ -23,27 +22,11 @@ from kernelcal.predictions.log_scale import (
     tempered_probability,
 )
 
-__all__ = ["Bernoulli", "Categorical", "ClassPredictions", "checked_classes"]
+__all__ = ["Bernoulli", "Categorical", "ClassPredictions"]
 
 
 _COMPARE_UP_TO = 16  # classes; above, a binary search in every row is quicker than comparing with every class
-_CHUNK_BYTES = 2**25
-
-
-def checked_classes(classes: Any, number: int) -> tuple[Any, ...] | None:
-    """Return the class names as a tuple of `number` distinct values."""
-    if classes is None:
-        return None
-    if isinstance(classes, str) or not hasattr(classes, "__iter__"):
-        raise InputError(f"classes must be a sequence of labels, one a column, got {classes!r}")
-    names = tuple(c.item() if isinstance(c, np.generic) else c for c in classes)
-    if len(names) != number:
-        raise InputError(f"classes names {len(names)} classes, but the predictions have {number}: {names[:5]}")
-    if not all(isinstance(name, Hashable) for name in names):
-        raise InputError(f"classes must be labels such as numbers and text, got {names[:5]}")
-    if len(set(names)) != number:
-        raise InputError(f"classes must be distinct, got {names[:10]}")
-    return names
+_CHUNK_BYTES = 2**21  # of cumulative probabilities and uniform numbers, which stay in the cache
 
 
 class ClassPredictions(Predictions):
@@ -58,6 +41,13 @@ class ClassPredictions(Predictions):
     logs : array of shape (n, m), or None
         Logarithms of the probabilities of every class, where predictions came as such (`Logits`, `LogProbs`): they hold
         what a probability that rounds to 0 or 1 does not. Log scores, slopes and impossible labels are told by them.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> p = kc.Categorical([[0.2, 0.5, 0.3], [0.1, 0.1, 0.8]])
+    >>> p.n_classes, p.top_labels()
+    (3, array([1, 2]))
     """
 
     classes: tuple[Any, ...] | None

@@ -39,6 +39,12 @@ class Reading:
         Values of the last arguments where a distribution has no such attribute.
     constructor : str
         Class method that makes the batch, where it is not the family itself.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> kc.Normal.readings[0].names
+    ('norm',)
     """
 
     libraries: tuple[str, ...]

@@ -66,6 +66,13 @@ class RealPredictions(Predictions):
         What is asked, where it is not the target itself.
     coordinates : array of shape (n, k), or None
         Numbers that describe the predictions, for the Euclidean metric, in place of mean and standard deviation.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> p = kc.Normal([0.0, 1.0], 1.0)
+    >>> p.cdf([0.0, 1.0]), p.quantile(0.5)
+    (array([0.5, 0.5]), array([0., 1.]))
     """
 
     _contract: ClassVar[bool] = True
@@ -267,6 +274,13 @@ class Parametric(RealPredictions):
 
     A subclass is a dataclass with these fields. It says mean, standard deviation, density, distribution function
     and quantiles; rows, libraries and draws follow.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.predictions import Parametric
+    >>> isinstance(kc.Gamma([2.0, 3.0], [1.0, 1.0]), Parametric)
+    True
     """
 
     def __len__(self) -> int:

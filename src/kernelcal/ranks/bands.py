@@ -27,6 +27,14 @@ class SimultaneousBand:
         Ends of the numbers at or below each, which belong to the band.
     coverage : float
         Exact chance that all numbers lie inside, at least the confidence level.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelcal.ranks import simultaneous_band
+    >>> band = simultaneous_band(20, np.array([0.25, 0.5, 0.75]), 0.95)
+    >>> band.low, band.high
+    (array([ 1,  5, 11]), array([ 9, 15, 19]))
     """
 
     points: np.ndarray
@@ -106,6 +114,13 @@ def chance_inside(n: int, points: np.ndarray, low: np.ndarray, high: np.ndarray)
 
     Numbers between points are multinomial: independent Poisson numbers of mean n times the widths, given that they add
     up to n. So the chances of numbers at a point are a convolution of those at the point before, cut at the band.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelcal.ranks import chance_inside
+    >>> round(chance_inside(2, np.array([0.5]), np.array([1]), np.array([1])), 12)  # one value of two below 1/2
+    0.5
     """
     from scipy.special import gammaln
 

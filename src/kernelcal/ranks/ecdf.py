@@ -37,6 +37,13 @@ class EcdfDifference(Shown):
         What was asked for, and the exact chance that a calibrated difference lies inside everywhere.
     n : int
         Simulations.
+
+    Examples
+    --------
+    >>> from kernelcal.ranks import rank_test
+    >>> found = rank_test([0, 3, 3, 1, 2, 0], draws_per_rank=3).ecdf()
+    >>> found.points, found.difference.round(3)
+    (array([0.25, 0.5 , 0.75]), array([ 0.083,  0.   , -0.083]))
     """
 
     name: str
@@ -106,7 +113,15 @@ class EcdfDifference(Shown):
 def ecdf_difference(
     table: RankTable, k: int, confidence_level: float = CONFIDENCE_LEVEL, *, independent: bool = True
 ) -> EcdfDifference:
-    """Difference of one parameter; at most 100 points, for ranks at steps between them."""
+    """Difference of one parameter; at most 100 points, for ranks at steps between them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelcal.ranks import RankTable, ecdf_difference
+    >>> ecdf_difference(RankTable(np.array([[0], [3], [1], [2]]), ("mu",), 3), 0).difference
+    array([0., 0., 0.])
+    """
     n, size, own = len(table), table.draws_per_rank, table.values[:, k]
     if size is None:
         points = np.arange(1, _MOST_POINTS) / _MOST_POINTS

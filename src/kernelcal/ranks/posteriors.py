@@ -115,7 +115,16 @@ def ranks_of_draws(
     simulation: str | None = None,
     rng: Any = 0,
 ) -> tuple[RankTable, tuple[str, ...], tuple[str, ...]]:
-    """Ranks of true values among draws, one column a parameter; which columns are joint; what the reader must know."""
+    """Ranks of true values among draws, one column a parameter; which columns are joint; what the reader must know.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelcal.ranks import ranks_of_draws
+    >>> table, joint, notes = ranks_of_draws(np.array([0.5, 2.0]), np.array([[0.1, 0.7, 0.9], [0.0, 1.0, 1.5]]))
+    >>> table.values[:, 0]
+    array([1., 3.])
+    """
     truth, drawn, (labels, notes) = _aligned(theta, samples, names, simulation)
     case = Case.of(truth, Samples(drawn))
     places = generator_of(rng, "ties of ranks")

@@ -28,7 +28,7 @@ _SHOWN = 12
 
 @dataclass(frozen=True, eq=False)
 class RanksRead:
-    """What was read.
+    r"""What was read.
 
     Attributes
     ----------
@@ -40,6 +40,19 @@ class RanksRead:
         Labels of clusters.
     joint : tuple of str
         Columns that are pre-ranks of all parameters.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from kernelcal.io import open_source
+    >>> from kernelcal.ranks import read_ranks
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "ranks.csv"
+    ...     _ = path.write_text("\n".join(["rank_mu", "0", "3", "1"]))
+    ...     found = read_ranks(open_source([path]), draws_per_rank=3)
+    >>> found.table.names, found.clusters
+    (('mu',), None)
     """
 
     table: RankTable
@@ -58,7 +71,7 @@ def read_ranks(
     clusters: str | None = None,
     rng: Any = 0,
 ) -> RanksRead:
-    """Read ranks or PIT values, and ask where the file does not tell.
+    r"""Read ranks or PIT values, and ask where the file does not tell.
 
     Parameters
     ----------
@@ -81,6 +94,19 @@ def read_ranks(
     ------
     InputError
         With what is to be said.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from kernelcal.io import open_source
+    >>> from kernelcal.ranks import read_ranks
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "ranks.csv"
+    ...     _ = path.write_text("\n".join(["rank_mu", "0", "3", "1"]))
+    ...     found = read_ranks(open_source([path]), draws_per_rank=3)
+    >>> found.table.values[:, 0], found.table.draws_per_rank
+    (array([0., 3., 1.]), 3)
     """
     if ranks is None and pit is None and {"theta", "samples"} <= set(source.names):
         return _of_draws(source, clusters, rng)

@@ -49,6 +49,13 @@ class ParameterRanks(Shown):
         In words where the corrected p-value rejects: posterior too narrow, too wide, shifted up or down.
     test : TestResult
         The test with its statistics.
+
+    Examples
+    --------
+    >>> from kernelcal.ranks import rank_test
+    >>> one = rank_test([0, 3, 3, 1, 2, 0], draws_per_rank=3).parameters[0]
+    >>> round(one.mean_rank, 3), round(one.spread, 2)
+    (0.5, 1.13)
     """
 
     name: str
@@ -89,6 +96,13 @@ class RanksResult(Shown):
         Simulations.
     notes : tuple of str
         What the reader must know.
+
+    Examples
+    --------
+    >>> from kernelcal.ranks import rank_test
+    >>> result = rank_test([0, 3, 3, 1, 2, 0], draws_per_rank=3)
+    >>> result.pvalue, result.rejected
+    (0.57, False)
     """
 
     table: RankTable

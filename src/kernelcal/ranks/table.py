@@ -34,6 +34,14 @@ class RankTable:
         Parameters.
     draws_per_rank : int or None
         Number L of draws; None of PIT values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelcal.ranks import RankTable
+    >>> table = RankTable(np.array([[0], [3], [1]]), ("mu",), draws_per_rank=3)
+    >>> len(table), table.what
+    (3, 'ranks among 3 draws')
     """
 
     values: np.ndarray

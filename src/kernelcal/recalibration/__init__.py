@@ -1,8 +1,23 @@
 """Recalibration: maps that are fitted on some rows and make the predictions of others better calibrated."""
 
-from kernelcal.recalibration.checking import Checked
+from kernelcal.recalibration.advice import LEAVE, MORE, USE, ScoreChange
+from kernelcal.recalibration.checking import FIXED, FORWARD, HELD_OUT, Checked
 from kernelcal.recalibration.class_maps import CLASS_MAPS
 from kernelcal.recalibration.main import Recalibration, recalibrate
 from kernelcal.recalibration.temperature import TemperatureScaling, tempered
 
-__all__ = ["CLASS_MAPS", "Checked", "Recalibration", "TemperatureScaling", "recalibrate", "tempered"]
+__all__ = [
+    "CLASS_MAPS",
+    "FIXED",
+    "FORWARD",
+    "HELD_OUT",
+    "LEAVE",
+    "MORE",
+    "USE",
+    "Checked",
+    "Recalibration",
+    "ScoreChange",
+    "TemperatureScaling",
+    "recalibrate",
+    "tempered",
+]

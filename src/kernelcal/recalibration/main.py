@@ -5,19 +5,21 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
 from kernelcal.cases import Case
-from kernelcal.defaults import DRAWS, SIGNIFICANCE
+from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS
+from kernelcal.dependence import Dependence
 from kernelcal.errors import InputError
 from kernelcal.inference import TestResult
 from kernelcal.predictions import as_predictions, trusted
 from kernelcal.randomness import generator_of
-from kernelcal.recalibration.checking import Checked, checked, exact_test_of
+from kernelcal.recalibration.advice import LEAVE, USE, ScoreChange, advised, ends_of, left_in_words
+from kernelcal.recalibration.checking import FIXED, FORWARD, HELD_OUT, Checked, checked
 from kernelcal.recalibration.fitting import ClassFit, FittedMap, NumberFit, fitted, joined
 from kernelcal.recalibration.folds import Fold, blocks_of
 from kernelcal.recalibration.marks import marks_of, share_of
@@ -29,12 +31,11 @@ __all__ = ["Recalibration", "recalibrate"]
 
 
 _BLOCKS = 5
-_ROUNDING = 1e-12
-_WORTH = 1.0  # standard errors by which a map must be better
 _DAMAGED = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError)
 _FORMAT, _VERSION = "kernelcal recalibration", 1
 _MANY = 0.1  # share of the rows of the fit among others from which it is said
 _SEEN = "{:.0%} of the rows of the map's fit are among these: no test or score of them shows what the map does"
+_NO_MAP = "no map that was tried is clearly better for rows it has not seen"
 _FEWEST_FITTED, _FOLDS = 10, 5
 _FEWEST_TESTED = 50  # rows; of fewer the first map of the forward test would have seen less than ten
 
@@ -49,24 +50,45 @@ class Recalibration(Shown):
         Maps and their numbers, with the losses of held-out rows.
     method : str
         How maps were chosen.
-    test_before : TestResult or None
-        Exact calibration test of the predictions as they were given, on the rows of `test_after`.
-    test_after : TestResult or None
+    forward : Checked or None
         The forward test: five blocks of rows, every block but the first as a map makes it that was fitted to the blocks
-        before, tested together. It says what maps of this kind do for rows they have not seen. None where it was not
-        asked for, or of fewer than 50 rows.
+        before, scored and tested together. It says what maps of this kind do for rows they have not seen, and holds
+        these rows. None where it was not asked for, of fewer than 50 rows, and of a map that was loaded.
     notes : tuple of str
         What the reader must know.
     marks : tuple of int
         Hashes of up to 64 rows of the fit, by which these are known again (`share_seen`).
+    rows : Dependence or None
+        How the rows of the fit depend on each other, which the interval of the gain allows for.
+    weighted : bool
+        Whether they had case weights.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> y, p = kc.datasets.m2(3).sample(60, rng=0)
+    >>> found = kc.recalibration.recalibrate(y, p, "temperature")
+    >>> found.method, found(p[:2]).probs.shape
+    ('temperature', (2, 3))
     """
 
     fit: FittedMap
     method: str
-    test_before: TestResult | None = None
-    test_after: TestResult | None = None
+    forward: Checked | None = None
     notes: tuple[str, ...] = ()
     marks: tuple[int, ...] = ()
+    rows: Dependence | None = field(default=None, compare=False)
+    weighted: bool = field(default=False, compare=False)
+
+    @property
+    def test_before(self) -> TestResult | None:
+        """Calibration test of the predictions as they were given, on the rows of `test_after`."""
+        return None if self.forward is None else self.forward.test_before
+
+    @property
+    def test_after(self) -> TestResult | None:
+        """The forward test."""
+        return None if self.forward is None else self.forward.test_after
 
     def __call__(self, predictions: Any, *, classes: Any = None, normalize: bool = False) -> Any:
         """Return the predictions as the map makes them, in the form, array library and class names that were given.
@@ -124,7 +146,8 @@ class Recalibration(Shown):
         seen = share_of(self.marks, case.predictions)
         if seen >= _MANY:
             raise InputError(f"{_SEEN.format(seen)}: check it on other rows; `recalibrate` tests forward in those")
-        return checked(case, self.fit.apply(case.predictions), Run(draws=draws, rng=rng))
+        kind = FIXED if np.isnan(seen) else HELD_OUT
+        return checked(case, self.fit.apply(case.predictions), Run(draws=draws, rng=rng), kind)
 
     def share_seen(self, predictions: Any) -> float:
         """Return about which share of the rows of the fit is among these predictions, bit by bit the same ones.
@@ -169,21 +192,33 @@ class Recalibration(Shown):
         return self.fit.before - self.fit.after
 
     @property
+    def change(self) -> ScoreChange:
+        """The held-out loss before and after, what it falls by, and its 95 % interval."""
+        fit = self.fit
+        ends = ends_of(self.gain, fit.gain_error, CONFIDENCE_LEVEL, self.rows)
+        return ScoreChange(fit.loss, fit.before, fit.after, self.gain, *ends)
+
+    @property
+    def advice(self) -> str:
+        """What to do: ``use`` the map, ``leave`` the predictions alone, or get ``more rows``."""
+        density = self.fit.loss == "log score" and not isinstance(self.fit, ClassFit)
+        few = self.forward is None and self.fit.n < _FEWEST_TESTED
+        return advised(self.change, self.fit.gain_error, self.test_before, few=few, of_density=density)
+
+    @property
     def verdict(self) -> str:
         """What to do, in one sentence."""
-        fit = self.fit
-        if not self.gain > max(_WORTH * fit.gain_error, _ROUNDING * abs(fit.before)):
-            return "Leave the predictions alone: no map that was tried is clearly better for rows it has not seen."
-        unit = " nats a row" if fit.loss == "log score" else ""
-        better = f"the held-out {fit.loss} falls from {fit.before:.4f} to {fit.after:.4f}{unit}"
-        if self.test_after is None:
-            return f"Use the map: {better}."
-        rest = (
-            f"an error is left that the test sees (p = {self.test_after.pvalue:.3g})"
-            if self.test_after.pvalue <= SIGNIFICANCE
-            else f"no error is left that the test sees (p = {self.test_after.pvalue:.3g})"
-        )
-        return f"Use the map: {better}; {rest}."
+        fit, before, after = self.fit, self.test_before, self.test_after
+        if self.advice == USE:
+            unit = " nats a row" if fit.loss == "log score" else ""
+            better = f"the held-out {fit.loss} falls from {fit.before:.4f} to {fit.after:.4f}{unit}"
+            return f"Use the map: {better}{'' if after is None else f'; {left_in_words(after)}'}."
+        if self.advice == LEAVE:
+            return f"Leave the predictions alone: {_NO_MAP}."
+        start = "Get more rows, and leave the predictions alone until then"
+        if before is None:
+            return f"{start}: {fit.n:,} are too few for a test, and {_NO_MAP}."
+        return f"{start}: the test sees an error (p = {before.pvalue:.3g}), but {_NO_MAP}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -354,16 +389,16 @@ def recalibrate(
     depend = {"clusters": clusters, "time": time, "horizon": horizon, "series": series}
     case = Case.of(y, predictions, weights=weights, classes=classes, normalize=normalize, **depend).in_numpy
     fit = fitted(case, method, generator_of(rng, "folds of a recalibration"))
-    before = after = None
+    forward = None
     notes: tuple[str, ...] = ()
     if test and len(case) >= _FEWEST_TESTED:
         blocks = blocks_of(len(case), _BLOCKS, generator_of(rng, "blocks of a forward test"), case.rows)
         why = _no_forward(case, blocks)
-        before, after = (None, None) if why else _forward(case, blocks, method, run, rng)
+        forward = None if why else _forward(case, blocks, method, run, rng)
         notes = (f"no forward test: {why}",) if why else ()
     elif test:
         notes = (f"{len(case)} rows are too few for the forward test, which takes {_FEWEST_TESTED}",)
-    return Recalibration(fit, method, before, after, notes, marks_of(case.predictions))
+    return Recalibration(fit, method, forward, notes, marks_of(case.predictions), case.rows, case.weights is not None)
 
 
 def _no_forward(case: Case, blocks: list[Fold]) -> str:
@@ -376,7 +411,7 @@ def _no_forward(case: Case, blocks: list[Fold]) -> str:
     return ""
 
 
-def _forward(case: Case, blocks: list[Fold], method: str, run: Run, rng: Any) -> tuple[TestResult, TestResult]:
+def _forward(case: Case, blocks: list[Fold], method: str, run: Run, rng: Any) -> Checked:
     """Test blocks 2 to 5 as they are, and as maps make them that were fitted to the blocks before."""
     made, rows = [], []
     for fit, held in blocks:
@@ -384,6 +419,4 @@ def _forward(case: Case, blocks: list[Fold], method: str, run: Run, rng: Any) ->
         made.append(one.apply(case[held].predictions))
         rows.append(held)
     order = np.concatenate(rows)
-    part = case[order]
-    after = replace(part, predictions=joined(made))
-    return exact_test_of(part, run), exact_test_of(after, run)
+    return checked(case[order], joined(made), run, FORWARD)

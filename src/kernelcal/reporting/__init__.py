@@ -1,8 +1,9 @@
-"""One self-contained HTML page about one model or several, a monitor, or times to an event."""
+"""One self-contained HTML page about one model or several, a monitor, a map, or times to an event."""
 
 from kernelcal.reporting.files import report
 from kernelcal.reporting.history import history_page
 from kernelcal.reporting.page import environment
+from kernelcal.reporting.recalibration import recalibration_page
 from kernelcal.reporting.result import ModelReport, Page, Report, refuse_path
 from kernelcal.reporting.survival import survival_page
 from kernelcal.reporting.verdict import evaluations
@@ -14,6 +15,7 @@ __all__ = [
     "environment",
     "evaluations",
     "history_page",
+    "recalibration_page",
     "refuse_path",
     "report",
     "survival_page",

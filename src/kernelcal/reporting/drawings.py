@@ -22,7 +22,16 @@ from kernelcal.reporting.figures import is_number
 from kernelcal.runs import Run
 from kernelcal.statistics import ECE, claimed_levels_of, pit_histogram_of, quantile_calibration_of, rank_histogram_of
 
-__all__ = ["Drawing", "LegendEntry", "Picture", "dark_colours", "drawings_of", "drawn", "measured_drawings"]
+__all__ = [
+    "Drawing",
+    "LegendEntry",
+    "Picture",
+    "dark_colours",
+    "drawings_of",
+    "drawn",
+    "first_drawing",
+    "measured_drawings",
+]
 
 
 _SVG, _LINK = "http://www.w3.org/2000/svg", "{http://www.w3.org/1999/xlink}href"
@@ -235,6 +244,16 @@ def drawings_of(case: Case, found: Evaluation, why: Explanation | None, run: Run
     if found.test is not None:
         pictures.append(_test(found.test))
     return pictures
+
+
+def first_drawing(case: Case, run: Run) -> Drawing | None:
+    """The picture that tells most of what was said and what happened; None of kinds that have none."""
+    run, batch = run.with_at_least(DRAWS), case.predictions
+    if isinstance(batch, ClassPredictions):
+        return next(_classes(case, run, 0))
+    if isinstance(batch, Quantiles):
+        return _levels(case, run)
+    return next(_numbers(case, run)) if is_number(batch) and case.weights is None else None
 
 
 def _given(found: GivenResult) -> Iterator[Drawing]:

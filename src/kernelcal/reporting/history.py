@@ -77,7 +77,7 @@ def history_page(
     text = framed(
         "history.html",
         title,
-        Verdict("against" if raised else "nothing", heading, (monitor.verdict,)),
+        Verdict("against" if raised else "nothing", heading, (monitor.verdict, *monitor.notes)),
         (chart,),
         Run(alpha=monitor.alpha),
         date=day(date),
@@ -126,5 +126,5 @@ def _methods(monitor: Any) -> list[tuple[str, str]]:
             "The same bets, begun anew at every row. Calibrated predictions bring the sum to its bound after "
             f"{monitor.run_length:,} rows at least, on average.",
         ),
-        ("Change", "Where the leading expert was poorest, with the 95 % of rows that are likeliest by its bets."),
+        ("Change", "Where the leading expert was poorest; the interval held 95 % or more of simulated changes."),
     ]

@@ -74,6 +74,13 @@ class Page(Written):
         In plain words.
     pictures : tuple of Picture
         Pictures as SVG.
+
+    Examples
+    --------
+    >>> from dataclasses import fields
+    >>> from kernelcal.reporting import Page
+    >>> [field.name for field in fields(Page)][:3]
+    ['path', 'title', 'verdict']
     """
 
     path: Path | None
@@ -120,6 +127,13 @@ class ModelReport(Shown):
         Of one model by itself, whether it is calibrated to within the bound that was asked for.
     measured : Measured or None
         Measures that were asked for, as of `measures.measure`.
+
+    Examples
+    --------
+    >>> from dataclasses import fields
+    >>> from kernelcal.reporting import ModelReport
+    >>> [field.name for field in fields(ModelReport)][:4]
+    ['name', 'family', 'verdict', 'evaluation']
     """
 
     name: str | None
@@ -165,6 +179,13 @@ class Report(Written):
         Of several models; of quantile forecasts with ties that of their scores.
     seed : int
         Of all draws.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> page = kc.report([0, 1, 1, 0] * 5, [0.2, 0.8, 0.7, 0.4] * 5, draws=99)
+    >>> page.verdict.heading, page.path
+    ('No evidence against the stated probabilities was found.', None)
     """
 
     path: Path | None

@@ -10,13 +10,16 @@ import numpy as np
 from array_api_compat import device
 from array_api_extra import one_hot
 
-from kernelcal.arrays import Array, like, namespace, take_rows, to_numpy
+from kernelcal.arrays import Array, like, namespace, row_slices, take_rows, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.kernels import Dirac, Kernel, class_matrix
 from kernelcal.predictions import Bernoulli, ClassPredictions, QuantileCells, Quantiles
 from kernelcal.residuals.base import FeatureResidual
 
 __all__ = ["ClassResidual", "LabelFeatures", "QuantileResidual"]
+
+
+_LOOKED_UP = 2**18  # numbers at once, which stay in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,10 +192,10 @@ class ClassResidual(FeatureResidual):
         mean = self._table
         own = (mean * mean).sum(axis=1, dtype=np.float64)
         if self.class_features is None:
-            return 1 - 2 * _of_label(mean, targets).astype(np.float64) + own
+            return _of_label(1 - 2 * mean.astype(np.float64) + own[:, None], targets)
         cross = mean @ self.class_features.T
         sizes = (self.class_features**2).sum(axis=1)
-        return _of_label(sizes - 2 * cross, targets) + own
+        return _of_label(sizes - 2 * cross + own[:, None], targets)
 
     def _class_rows(self, targets: np.ndarray) -> np.ndarray:
         if self.class_features is not None:
@@ -206,7 +209,11 @@ def _of_label(table: np.ndarray, targets: np.ndarray) -> np.ndarray:
     """Entry of each row's label from a table of shape (n, m): shape (B, n). Of two classes a choice beats a look-up."""
     if table.shape[1] == 2:
         return np.where(targets == 1, table[:, 1], table[:, 0])
-    return table[np.arange(len(table)), targets]
+    found, flat = np.empty(targets.shape, dtype=table.dtype), table.ravel()
+    for rows in row_slices(len(table), _LOOKED_UP // max(len(targets), 1)):
+        first = table.shape[1] * np.arange(rows.start, rows.stop)
+        found[:, rows] = flat.take(targets[:, rows] + first)  # of flat places: half the time of rows and columns
+    return found
 
 
 def _single(x: Array) -> bool:

@@ -7,12 +7,14 @@ import numpy as np
 from kernelcal.arrays import to_numpy
 from kernelcal.cases import Case
 from kernelcal.predictions import Bernoulli, ClassPredictions
+from kernelcal.sketch.exact import digits_of, fixed, floating, number_of, numbers_of, products
 from kernelcal.sketch.subject import Subject
 
-__all__ = ["direction_shapes", "direction_sums", "directions_of"]
+__all__ = ["EXPECTED_BITS", "direction_numbers", "direction_shapes", "direction_sums", "directions_of"]
 
 
 Arrays = dict[str, np.ndarray]
+EXPECTED_BITS = 40  # after the point
 _CLEARED_UP_TO = 100  # classes: the slope is cleared of their frequencies by a matrix of so many rows
 _NAMED = 3  # classes
 _OF_BIAS = 0.25  # of the deviation of a frequency: so much of a shift a score that is cleared of it may still see
@@ -25,8 +27,8 @@ def direction_shapes(subject: Subject) -> dict[str, tuple[int, ...]]:
         dimension = int(np.prod(subject.event_shape)) if subject.event_shape else 1
         return {"moments": (4, dimension)}
     m = _classes(subject)
-    small = {"frequencies": (m, m)} if m <= _CLEARED_UP_TO else {}
-    return {"counts": (3, m), "sharpness": (2 + m,), **small}
+    small = {"joint": (2, m, m)} if m <= _CLEARED_UP_TO else {}
+    return {"labels": (m,), "expected": (2, m), "variance": (2, m), "slope": (2, 2), "along": (2, m), **small}
 
 
 def _classes(subject: Subject) -> int:
@@ -34,30 +36,47 @@ def _classes(subject: Subject) -> int:
 
 
 def direction_sums(case: Case) -> Arrays:
-    """Sums of some rows.
+    """Exact sums of some rows, fewer than 2^13.
 
-    ``counts``: of every class its labels N_k, the expected ones E_k and their variance V_k. ``sharpness``: the sum s of
-    ``<log p_i, r_i>``, its variance, and its covariances with the N_k. ``frequencies``: covariances of the N_k.
-    ``moments``: sums of z, z^2, z^3 and z^4 of the standardised residuals.
+    ``labels``: of every class its labels N_k, ``expected`` the expected ones E_k and ``variance`` their variance V_k.
+    ``slope``: the sum s of ``<log p_i, r_i>`` and its variance, ``along`` its covariances with the N_k. ``joint``: sums
+    of ``p_i p_i'``. ``moments``: sums of z, z^2, z^3 and z^4 of the standardised residuals.
     """
     batch = case.predictions
     if not isinstance(batch, ClassPredictions):
         z = np.asarray(batch.standardised(case.targets), dtype=np.float64).reshape(len(batch), -1)
-        return {"moments": np.stack([(z**k).sum(axis=0) for k in (1, 2, 3, 4)])}
-    p = to_numpy(batch.probabilities).astype(np.float64)
-    logs = batch.finite_logs(slice(None))
-    own = (p * logs).sum(axis=1, keepdims=True)
-    observed = np.bincount(case.targets, minlength=p.shape[1]).astype(np.float64)
-    slope = float((logs[np.arange(len(p)), case.targets] - own[:, 0]).sum())
-    along = (p * (logs - own)).sum(axis=0)
-    variance = float((p * (logs - own) ** 2).sum())
+        squares = z * z
+        return {"moments": floating(np.stack([z, squares, squares * z, squares * squares], axis=1))}
+    p = np.ascontiguousarray(to_numpy(batch.probabilities), dtype=np.float64)
+    logs = np.ascontiguousarray(batch.finite_logs(slice(None)))
+    apart = logs - (p * logs).sum(axis=1, keepdims=True)
+    along = p * apart
+    own = np.stack([apart[np.arange(len(p)), case.targets], (along * apart).sum(axis=1)], axis=1)
     sums = {
-        "counts": np.stack([observed, p.sum(axis=0), (p * (1 - p)).sum(axis=0)]),
-        "sharpness": np.concatenate([[slope, variance], along]),
+        "labels": np.bincount(case.targets, minlength=p.shape[1]).astype(np.int64),
+        "expected": fixed(p, EXPECTED_BITS),
+        "variance": fixed(p * (1 - p), EXPECTED_BITS),
+        "slope": fixed(own, EXPECTED_BITS),
+        "along": fixed(along, EXPECTED_BITS),
     }
     if p.shape[1] <= _CLEARED_UP_TO:
-        sums["frequencies"] = np.diag(p.sum(axis=0)) - p.T @ p
+        whole = np.rint(np.ldexp(p, EXPECTED_BITS // 2))
+        sums["joint"] = digits_of(products(whole, whole))
     return sums
+
+
+def direction_numbers(sums: Arrays) -> Arrays:
+    """The sums as numbers: ``counts`` (3, m), ``sharpness`` (2 + m) and ``frequencies``, the covariances of the N_k."""
+    if "moments" in sums:
+        return {"moments": number_of(sums["moments"])}
+    found = {name: numbers_of(sums[name], EXPECTED_BITS) for name in ("expected", "variance", "slope", "along")}
+    numbers = {
+        "counts": np.stack([sums["labels"].astype(np.float64), found["expected"], found["variance"]]),
+        "sharpness": np.concatenate([found["slope"], found["along"]]),
+    }
+    if "joint" in sums:
+        numbers["frequencies"] = np.diag(found["expected"]) - numbers_of(sums["joint"], EXPECTED_BITS)
+    return numbers
 
 
 def directions_of(sums: Arrays, subject: Subject, alpha: float) -> tuple[str, ...]:

@@ -16,18 +16,26 @@ from kernelcal.pairs import RandomFourier
 from kernelcal.predictions import as_predictions
 from kernelcal.runs import Run
 from kernelcal.sketch.findings import SketchResult, findings
-from kernelcal.sketch.rows import RowSet, checked_rows
+from kernelcal.sketch.rows import KeySet, RowSet, checked_keys, checked_rows
 from kernelcal.sketch.subject import Settings, Subject, refuse_different
-from kernelcal.sketch.sums import Arrays, added, check_arrays, placed_for_sums, sums_of
-from kernelcal.surroundings import checksum, read_archive, write_archive
+from kernelcal.sketch.sums import (
+    Arrays,
+    added,
+    as_numbers,
+    check_arrays,
+    placed_for_sums,
+    refuse_too_many,
+    settled,
+    sums_of,
+)
+from kernelcal.surroundings import InMemory, archive_bytes, checksum, read_archive, write_archive
 
 __all__ = ["Sketch"]
 
 
-_FILE = ("kernelcal sketch", 1)  # what files are called, and their version
+_FILE = ("kernelcal sketch", 2)  # what files are called, and their version
 _NOTES = 10  # that are kept: each may hold the number of rows of its batch
 _SHOWN = ("frequencies", "draws", "rng")
-_MANY_RANGES = "there are so many separate ranges of rows that not all were kept: rows given twice may go unseen"
 
 
 class Sketch:
@@ -35,9 +43,9 @@ class Sketch:
 
     With features phi of the kernel between predictions and residuals r, the sum over all pairs of rows follows from
     sums over rows, ``sum_{i != j} K_ij <r_i, r_j> = |S|^2 - sum_i |phi_i|^2 |r_i|^2`` with ``S = sum_i r_i x phi_i``.
-    The same sums for targets redrawn from the predictions give the exact test. The random numbers of a row depend on
-    the seed, the draw and the identity of the row alone. So the result is the same, to rounding, for any partition of
-    the rows and any order of the parts.
+    The same sums for targets redrawn from the predictions give the exact test. What a row adds depends on the row, its
+    identity and the seed alone, and is rounded to whole numbers, whose sums are exact. So the result is the same, to
+    the last bit, for any partition of the rows, any order of the parts and any number of threads and machines.
 
     Parameters
     ----------
@@ -65,14 +73,21 @@ class Sketch:
 
     Notes
     -----
-    The p-value is that of ``calibration_test(..., statistic=SKCE(prediction_kernel=..., engine=RandomFourier(...)),
-    draws=B, early_stopping=False)`` with the same seeds, to rounding (that test holds features of many rows in single
-    precision). Assumes that rows are independent given the predictions: how strongly they depend would be learned from
+    Features are rounded to 2^-12, and the products of those with residuals of numbers to 2^-16: the estimate is that of
+    ``SKCE(prediction_kernel=..., engine=RandomFourier(...))``, some ten-thousandths of its standard deviation off. The
+    observed and the drawn targets go through the same sums, so that the test is exact. Labels are drawn with their
+    probabilities, to 2^-63. The draws are others than those of `calibration_test`, and for another B others.
+
+    Sums stay exact up to 2^33 rows, and more are refused. Where a family or a metric takes its numbers from a product
+    of matrices (waves of vectors under `kernels.Spectral`, `SlicedWasserstein`), the last digit of a row may depend on
+    rows beside it, and a sum then differ by one unit.
+
+    Assumes that rows are independent given the predictions: how strongly they depend would be learned from
     all of them before targets are redrawn (`calibration_test` takes ``clusters=`` and ``horizon=``). There are no case
     weights.
 
-    Time a row: O(m D B) for m classes, and O((m D)^2) for the second moments. Memory: O(m D B + (m D)^2), and some 100
-    MB for the part of a batch at work, whatever the number of rows.
+    Time a row: O(m D B) for m classes, and O((m D)^2) for the second moments. Memory: O(m D B + (m D)^2), and some 20
+    MB a thread for rows at work, whatever their number.
 
     Examples
     --------
@@ -116,7 +131,7 @@ class Sketch:
         self._settings = settings
         self._subject: Subject | None = None
         self._sums: Arrays = {}
-        self._rows = RowSet.of()
+        self._rows: RowSet | KeySet = RowSet.of()
         self._notes: tuple[str, ...] = ()
         return self
 
@@ -173,7 +188,7 @@ class Sketch:
 
     @property
     def next_row(self) -> int:
-        """Number of the row after the last one seen."""
+        """Number of the row after the last one seen; 0 where rows are known by keys."""
         return self._rows.next
 
     @property
@@ -191,6 +206,11 @@ class Sketch:
         """Sets of redrawn targets."""
         return self._settings.draws
 
+    @property
+    def seed(self) -> int:
+        """Seed of the draws."""
+        return int(self._settings.rng)
+
     def update(
         self,
         y: Any,
@@ -198,6 +218,7 @@ class Sketch:
         *,
         first_row: int | None = None,
         rows: Any = None,
+        keys: Any = None,
         classes: Any = None,
         normalize: bool = False,
     ) -> Self:
@@ -212,8 +233,10 @@ class Sketch:
             Identity of the first row, from 0; the others follow. Default: the row after the last one seen. Parts that
             are read apart must say where they begin.
         rows : array of n integers, optional
-            Identities of the rows in place of `first_row`, from 0 and each only once: for rows in any order. Drawing is
-            then some 25 times slower.
+            Identities of the rows in place of `first_row`, from 0 and each only once: for rows in any order.
+        keys : array of n integers or texts, or mapping of str to such arrays, optional
+            What tells the rows apart wherever they are read, in place of numbers: `kernelcal.io.columns.identities`
+            says how a key becomes an identity. All rows of a sketch have keys, or none.
 
         Returns
         -------
@@ -226,15 +249,21 @@ class Sketch:
             With the row and the remedy; also for rows that were given already, and for predictions of another kind.
         """
         case = Case.of(y, predictions, classes=classes, normalize=normalize)
-        return self.updated(case, first_row=first_row, rows=rows)
+        return self.updated(case, first_row=first_row, rows=rows, keys=keys)
 
-    def updated(self, case: Case, *, first_row: int | None = None, rows: Any = None) -> Self:
+    def updated(self, case: Case, *, first_row: int | None = None, rows: Any = None, keys: Any = None) -> Self:
         """Add rows that were checked already, as `update` does; there are no case weights."""
         placed, case = placed_for_sums(case.predictions), case.in_numpy
         subject = Subject.of(case.predictions, self._settings)
         self._refuse_other(subject)
-        numbers = checked_rows(len(case), first_row, rows, self._rows.next)
-        seen = self._rows.union(RowSet.of(numbers))
+        refuse_too_many(self.n + len(case))
+        numbers: range | np.ndarray
+        if keys is None:
+            numbers = checked_rows(len(case), first_row, rows, self._rows.next)
+            seen = self._seen(RowSet.of(numbers))
+        else:
+            numbers = checked_keys(len(case), first_row, rows, keys)
+            seen = self._seen(KeySet.of(numbers), numbers)
         sums = added(self._sums, sums_of(case, placed, numbers, self._settings, subject))
         self._take(sums, seen, subject, case.predictions.notes)
         return self
@@ -262,9 +291,10 @@ class Sketch:
         refuse_different(self._settings.plain(), other._settings.plain(), "the sketches")
         if other._subject is not None:
             self._refuse_other(other._subject)
+        refuse_too_many(self.n + other.n)
         if other.n:
             sums = added(self._sums, other._sums)
-            self._take(sums, self._rows.union(other._rows), other._subject, other._notes)
+            self._take(sums, self._seen(other._rows), other._subject, other._notes)
         return self
 
     def __add__(self, other: Sketch) -> Self:
@@ -280,9 +310,11 @@ class Sketch:
         """Return all that the rows seen have left, by name: sums, and the intervals of rows ``starts`` and ``stops``.
 
         Sums of several sketches of the same settings add up, array by array, and intervals stand one after the other;
-        `with_arrays` makes a sketch of these. So sketches travel through libraries that reduce arrays.
+        Sums of several sketches of the same settings add up, array by array, and intervals stand one after the other;
+        `with_arrays` makes a sketch of these. So sketches travel through libraries that reduce arrays. They are whole
+        numbers of 64 bits. Where rows are known by keys, ``keys`` stands for the intervals.
         """
-        return {**self._sums, "starts": self._rows.starts, "stops": self._rows.stops}
+        return {**self._sums, **self._rows.arrays()}
 
     def with_arrays(self, arrays: Mapping[str, Any]) -> Self:
         """Return a sketch of the same settings and subject with sums as `arrays` gives them.
@@ -302,14 +334,16 @@ class Sketch:
         InputError
             For sums of other settings, and where one row is in two intervals.
         """
-        sums = {name: np.asarray(to_numpy(as_array(x)), dtype=np.float64) for name, x in arrays.items()}
-        starts, stops = (sums.pop(name).astype(np.int64) for name in ("starts", "stops"))
+        given = {name: to_numpy(as_array(x)) for name, x in arrays.items()}
+        seen = [given.pop(name) for name in ("keys", "starts", "stops") if name in given]
+        sums = settled({name: np.asarray(x) for name, x in given.items()})
         other = self.empty()
         if other._subject is None:
             raise InputError("a sketch that has seen no predictions cannot take sums: make it with Sketch.like(some)")
-        if len(starts):
+        if len(seen[0]):
             check_arrays("these sums", sums, self._settings, other._subject)
-            other._take(sums, RowSet.of().union(RowSet(starts, stops, int(stops.max()))), other._subject, ())
+            rows = _kind(seen).of_parts(float(sums["n"]), *seen)
+            other._take(sums, rows, other._subject, ())
         return other
 
     def result(self, confidence_level: float = CONFIDENCE_LEVEL, alpha: float = SIGNIFICANCE) -> SketchResult:
@@ -330,17 +364,27 @@ class Sketch:
         run = Run(confidence_level=confidence_level, alpha=alpha)
         if self._subject is None or not self._sums:
             raise InputError("the sketch has seen no rows: call update(y, predictions) first")
-        more = () if self._rows.whole else (_MANY_RANGES,)
-        return findings(self._sums, self._settings, self._subject, run, (*self._notes, *more))
+        numbers = as_numbers(self._sums, self._settings, self._subject)
+        return findings(numbers, self._settings, self._subject, run, (*self._notes, *self._rows.said))
 
     def save(self, path: Any) -> None:
         """Write the sketch to an npz file, whole or not at all; no pickles."""
+        write_archive(path, _FILE, *self._packed())
+
+    def to_bytes(self) -> bytes:
+        """Return what `save` writes, for libraries that send bytes from one process to another."""
+        return archive_bytes(_FILE, *self._packed())
+
+    def _packed(self) -> tuple[dict[str, Any], Arrays]:
         subject = None if self._subject is None else self._subject.plain()
         head = {"settings": self._settings.plain(), "subject": subject, "notes": list(self._notes)}
         rows = {"next": self._rows.next, "whole": self._rows.whole}
-        write_archive(
-            path, _FILE, {**head, **rows}, {"starts": self._rows.starts, "stops": self._rows.stops, **self._sums}
-        )
+        return {**head, **rows}, {**self._rows.arrays(), **self._sums}
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Self:
+        """Return the sketch that `to_bytes` wrote; damaged and foreign bytes are refused as `load` does."""
+        return cls.load(InMemory(content, "these bytes of a sketch"))
 
     @classmethod
     def load(cls, path: Any) -> Self:
@@ -349,7 +393,8 @@ class Sketch:
         whole = dict(arrays)
         try:
             sketch = object.__new__(cls)._begin(Settings.of(head["settings"]))
-            seen = arrays.pop("starts"), arrays.pop("stops"), head["next"], head["whole"]
+            seen = [arrays.pop(name) for name in (("keys",) if "keys" in arrays else ("starts", "stops"))]
+            told = head["next"], head["whole"]
             sketch._subject = None if head["subject"] is None else Subject.from_plain(head["subject"])
             sketch._notes = tuple(map(str, head["notes"]))
         except InputError as error:
@@ -359,7 +404,7 @@ class Sketch:
         try:
             if arrays:
                 check_arrays(path, arrays, sketch._settings, sketch._subject)
-            sketch._rows = RowSet.of_file(path, *seen, float(arrays["n"]) if arrays else 0)
+            sketch._rows = _kind(seen).of_file(path, *seen, *told, float(arrays["n"]) if arrays else 0)
         except InputError:
             raise
         except Exception as error:  # a subject of any shape
@@ -372,7 +417,21 @@ class Sketch:
         sketch._sums = arrays
         return sketch
 
-    def _take(self, sums: Arrays, rows: RowSet, subject: Subject | None, notes: tuple[str, ...]) -> None:
+    def _seen(self, more: RowSet | KeySet, keys: np.ndarray | None = None) -> RowSet | KeySet:
+        """Rows seen, with more of them; `keys` are those of rows that are given now."""
+        if not self._sums:
+            return more
+        if isinstance(self._rows, KeySet) and isinstance(more, KeySet):
+            return self._rows.union(more, keys)
+        if isinstance(self._rows, RowSet) and isinstance(more, RowSet):
+            return self._rows.union(more)
+        own, other = ("keys", "numbers") if isinstance(self._rows, KeySet) else ("numbers", "keys")
+        raise InputError(
+            f"rows seen are known by their {own}, and these by {other}, so that rows given twice would not be found: "
+            "give keys= (key= for files and tables) with all rows, or with none"
+        )
+
+    def _take(self, sums: Arrays, rows: RowSet | KeySet, subject: Subject | None, notes: tuple[str, ...]) -> None:
         self._sums, self._rows, self._subject = sums, rows, subject
         self._notes = tuple(sorted({*self._notes, *notes}))[:_NOTES]
 
@@ -383,3 +442,8 @@ class Sketch:
     def __repr__(self) -> str:
         own = ", ".join(f"{name}={value!r}" for name, value in self._settings.plain().items() if name in _SHOWN)
         return f"Sketch({self.prediction_kernel}, {own}, n={self.n:,})"
+
+
+def _kind(seen: list[np.ndarray]) -> Any:
+    """What holds such arrays: intervals are two, keys are one."""
+    return RowSet if len(seen) > 1 else KeySet

@@ -1,78 +1,87 @@
-"""Everything a sketch holds is a sum over rows: a dictionary of arrays, by which parts add up, and its file."""
+"""Everything a sketch holds is a sum over rows, and a whole number: a dictionary of arrays, by which parts add up."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from kernelcal.arrays import Array, on_accelerator, resident, row_slices, to_numpy
+from kernelcal.arrays import on_accelerator, resident, row_slices, to_numpy
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
-from kernelcal.inference import Draws
-from kernelcal.kernels import QuantileLevels
-from kernelcal.pairs import feature_sums, features_of, one_thread, second_moments, thread_count, threaded_map
-from kernelcal.predictions import ClassPredictions, Predictions
+from kernelcal.kernels import QuantileLevels, Stationary
+from kernelcal.pairs import one_thread, thread_count, threaded_map
+from kernelcal.predictions import Bernoulli, Categorical, ClassPredictions, Predictions
 from kernelcal.residuals import ClassResidual, FeatureResidual, residual_of
-from kernelcal.sketch.directions import direction_shapes, direction_sums
-from kernelcal.sketch.subject import Settings, Subject
-from kernelcal.statistics import (
-    ECE,
-    accuracy_of,
-    brier_score_of,
-    crps_of,
-    log_score_of,
-    mean_squared_error_of,
-    negative_log_likelihood_of,
-    weighted_interval_score_of,
+from kernelcal.sketch.directions import EXPECTED_BITS, direction_numbers, direction_shapes
+from kernelcal.sketch.draws import ClassLaws, DrawnLabels, RowWords
+from kernelcal.sketch.exact import DIGITS, MOST_ROWS, carried, carried_floating, number_of, numbers_of
+from kernelcal.sketch.moments import LENGTH_BITS, MOMENT_BITS, ClassMoments, moment_shapes
+from kernelcal.sketch.products import (
+    BLOCK,
+    FEATURE_BITS,
+    PROBABILITY_BITS,
+    ClassGram,
+    ClassTotals,
+    WholeFeatures,
+    block_rows,
+    diagonal_bits,
+    means_of,
+    number_sums,
+    residual_bits,
+    squares_of,
+    whole_probabilities,
 )
-from kernelcal.statistics.binned import usual_questions
+from kernelcal.sketch.scores import (
+    BIN_BITS,
+    CLASS_SCORES,
+    QUANTILE_SCORES,
+    SCORE_BITS,
+    SCORE_ROWS,
+    score_sums,
+    scores_of,
+)
+from kernelcal.sketch.subject import Settings, Subject
 
-__all__ = [
-    "Arrays",
-    "added",
-    "check_arrays",
-    "placed_for_sums",
-    "scores_of",
-    "sums_of",
-]
+__all__ = ["Arrays", "added", "as_numbers", "check_arrays", "placed_for_sums", "refuse_too_many", "settled", "sums_of"]
 
 
 Arrays = dict[str, np.ndarray]
-Score = Callable[[Case], Any]
-CLASS_SCORES: dict[str, Score] = {"accuracy": accuracy_of, "log_score": log_score_of, "brier_score": brier_score_of}
-NUMBER_SCORES: dict[str, Score] = {
-    "negative_log_likelihood": negative_log_likelihood_of,
-    "crps": crps_of,
-    "mean_squared_error": mean_squared_error_of,
-}
-QUANTILE_SCORES: dict[str, Score] = {
-    "weighted_interval_score": weighted_interval_score_of,
-    "crps_interpolated": crps_of,
-}
-_BYTES, _LEAST = 2**23, 256  # of the largest array of one part, and rows of a part
-_ON_ACCELERATOR = 32  # times as much on a device of its own, which short calls do not keep busy
+_PART = 2**14  # rows of a task, at least
+_DIGITS = {"means", "log_score", "brier_score", "expected", "variance", "slope", "along", "joint"}
+_DIGITS |= {"surprised", "moment", "covariance", "lengthened", "squares", "lengths"}
+_FLOATING = {"moments", "negative_log_likelihood", "crps", "mean_squared_error", *QUANTILE_SCORES}
 
 
-def scores_of(subject: Subject) -> dict[str, Score]:
-    """Scores whose means are held, by name; of quantile forecasts also the share below every quantile."""
-    if subject.of_classes:
-        return CLASS_SCORES
-    if not subject.levels:
-        return NUMBER_SCORES
-    return QUANTILE_SCORES | {f"share below level {level:g}": partial(_below, level) for level in subject.levels}
+def _is_floating(name: str) -> bool:
+    return name in _FLOATING or name.startswith("share below")
 
 
-def _below(level: float, case: Case) -> float:
-    return case.mean((case.targets < case.predictions.at(level)).astype(np.float64))
-
-
-def added(sums: dict[str, Array], more: dict[str, Array]) -> dict[str, Array]:
+def added(sums: Arrays, more: Arrays) -> Arrays:
     """Add two dictionaries of sums; an empty one is zero."""
-    return {name: sums[name] + x for name, x in more.items()} if sums else more
+    return {name: _one_way(name, sums[name] + x) for name, x in more.items()} if sums else more
+
+
+def _one_way(name: str, x: np.ndarray) -> np.ndarray:
+    """Digits carried, so that equal sums are equal arrays."""
+    if name in _DIGITS or name.startswith("predicted "):
+        return carried(x)
+    return carried_floating(x) if _is_floating(name) else x
+
+
+def settled(arrays: Arrays) -> Arrays:
+    """Sums that were added by others, array by array, as `added` would have done it."""
+    return {name: _one_way(name, np.rint(x).astype(np.int64)) for name, x in arrays.items()}
+
+
+def refuse_too_many(n: int) -> None:
+    """Refuse more rows than whole numbers of 64 bits surely hold."""
+    if n > MOST_ROWS:
+        raise InputError(
+            f"a sketch adds up at most {MOST_ROWS:,} rows, whose sums are sure to be exact, got {n:,}: keep several "
+            "sketches, such as one a month"
+        )
 
 
 def placed_for_sums(batch: Predictions) -> Predictions:
@@ -81,148 +90,243 @@ def placed_for_sums(batch: Predictions) -> Predictions:
 
 
 def sums_of(case: Case, placed: Any, rows: range | np.ndarray, settings: Settings, subject: Subject) -> Arrays:
-    """All sums of some rows, made a part at a time; `placed` are the same predictions, perhaps on another device."""
-    batch = case.predictions
-    total: dict[str, Array] = {}
-    size, together = _BYTES, thread_count(None)
-    if on_accelerator(placed.reference):
-        size, together = size * _ON_ACCELERATOR, 1
-    step = max(_LEAST, size // (8 * _width(batch, settings, subject)))
+    """All sums of some rows; `placed` are the same predictions, perhaps on another device, where products are made."""
+    batch, n = case.predictions, len(case)
+    alone = on_accelerator(placed.reference)
+    task = _Task(settings, subject, batch[:1].map_arrays(_in_double), placed.reference if alone else None)
+    tasks = 1 if alone else max(1, min(thread_count(None), n // _PART))
 
-    def sums(part: slice) -> dict[str, Array]:
+    def sums(part: slice) -> Arrays:
         with one_thread():  # parts beside each other, so that none of their many short steps waits for the others
-            return _of_part(case[part], placed[part], rows[part], settings, subject)
+            return task.sums(case[part], rows[part])
 
-    parts = row_slices(len(batch), step)
-    for first in range(0, len(parts), together):
-        for found in threaded_map(sums, parts[first : first + together], None):
-            total = added(total, found)
-    return {name: np.asarray(to_numpy(x), dtype=np.float64) for name, x in total.items()}
+    total: Arrays = {}
+    for found in threaded_map(sums, row_slices(n, -(-n // tasks)), None):
+        total = added(total, found)
+    return total
 
 
-def _width(batch: Predictions, settings: Settings, subject: Subject) -> int:
-    """Numbers of a row in the largest array."""
-    residuals = 1
+def _in_double(x: Any) -> np.ndarray:
+    """Rows one after the other, so that no sum over columns depends on how they lay."""
+    return np.ascontiguousarray(x, dtype=np.float64)
+
+
+class _Task:
+    """What is the same for all rows, and their sums."""
+
+    def __init__(self, settings: Settings, subject: Subject, one: Any, place: Any) -> None:
+        self.settings, self.subject, self.place = settings, subject, place
+        self.features = WholeFeatures(settings.engine, settings.prediction_kernel, one)
+        self.words = RowWords(settings.rng)
+        self.dimension = residual_of(one, subject.target_kernel).dimension
+        self.most = _most(subject)
+
+    def sums(self, case: Case, rows: range | np.ndarray) -> Arrays:
+        """Sums of consecutive rows, block by block."""
+        total: Arrays = {}
+        for part in row_slices(len(case), SCORE_ROWS):
+            total = added(total, score_sums(case[part], self.settings.bins, self.subject))
+        seen = Case(case.targets, case.predictions.map_arrays(_in_double))
+        return total | (self._of_classes(seen, rows) if self.subject.of_classes else self._of_numbers(seen, rows))
+
+    def _of_classes(self, case: Case, rows: range | np.ndarray) -> Arrays:
+        batch, d, one = case.predictions, self.settings.engine.frequencies, self.subject.family == Bernoulli.__name__
+        m, kept = batch.n_classes, slice(1, 2) if one else slice(None)
+        gram = ClassGram.of(self.subject.target_kernel, m, self.most)
+        totals = ClassTotals(m, self.settings.draws, d, diagonal_bits(self.most))
+        moments = ClassMoments(gram, batch, d) if self.subject.second_moments else None
+        features, means = np.zeros(d), np.zeros((2, 1 if one else m, d), dtype=np.int64)
+        for part in row_slices(len(case), BLOCK):
+            block, labels = batch[part], case.targets[part]
+            phi, whole = self.features.of(block), whole_probabilities(block)
+            squares = squares_of(phi)[:, None] * gram.squares(one, whole)
+            drawn = DrawnLabels(self.words, ClassLaws.of(block), labels, rows[part], self.settings.draws)
+            totals.add(phi, squares, drawn, self.place)
+            features += phi.sum(axis=0, dtype=np.float64)
+            means += means_of(phi, whole[:, kept])
+            if moments is not None:
+                moments.add(phi, whole, squares, labels, self.place)
+        own = {**totals.arrays(), "features": features.astype(np.int64), "means": carried(means)}
+        return own if moments is None else own | moments.arrays()
+
+    def _of_numbers(self, case: Case, rows: range | np.ndarray) -> Arrays:
+        total: Arrays = {}
+        settings, bits = self.settings, residual_bits(self.most)
+        seen = case.in_cells if isinstance(self.subject.target_kernel, QuantileLevels) else case
+        for part in row_slices(len(case), block_rows(settings.draws + 1, self.dimension)):
+            law, block = seen.predictions[part], case.predictions[part]
+            drawn = law.draw(self.words.uniforms(rows[part], settings.draws, law.uniforms))
+            every = np.concatenate([seen.targets[part][None].astype(drawn.dtype), drawn])  # row 0 is observed
+            residual = residual_of(block, self.subject.target_kernel)
+            assert isinstance(residual, FeatureResidual)  # for the type checker: others were refused
+            total = added(total, number_sums(self.features.of(block), residual, every, bits))
+        return total
+
+
+def as_numbers(sums: Arrays, settings: Settings, subject: Subject) -> Arrays:
+    """The sums in the unit of features and residuals, in double precision.
+
+    ``totals`` of shape (r, B + 1, D) and ``diagonal`` (B + 1,), scores, ``bins`` and what the directions need; where
+    second moments are held the matrices ``moment`` and ``covariance`` of (r D)^2 numbers, ``lengthened``, ``squares``,
+    ``features``, ``means``, ``lengths``, ``surprised`` and ``expected``.
+    """
+    found = {name: sums[name].astype(np.float64) for name in ("n", "impossible")}
+    kernel = settings.prediction_kernel
+    assert isinstance(kernel, Stationary)  # for the type checker: others have no features
+    amplitude = 2 * kernel.amplitude
+    scale = math.sqrt(amplitude / settings.engine.frequencies)
+    found |= direction_numbers(sums)
     if not subject.of_classes:
-        residuals = residual_of(batch[:1], subject.target_kernel).dimension
-    features = settings.engine.frequencies * (batch.columns if subject.second_moments else 1)
-    return max((settings.draws + 1) * residuals, features, batch.columns)
+        bits = residual_bits(_most(subject))
+        found |= {name: number_of(sums[name]) for name in scores_of(subject)}
+        found["totals"] = np.ldexp(scale * sums["totals"], -FEATURE_BITS - bits)
+        return found | {"diagonal": np.ldexp(amplitude * sums["diagonal"], 8 - 2 * bits)}
+    found["accuracy"] = sums["accuracy"].astype(np.float64)
+    for name in ("log_score", "brier_score"):
+        found[name] = numbers_of(sums[name], SCORE_BITS)
+    if sums["impossible"]:
+        found["log_score"] = np.array(np.inf)
+    for k in range(len(subject.binned)):
+        rows, events = sums[f"bins {k}"].astype(np.float64)
+        found[f"bins {k}"] = np.stack([rows, numbers_of(sums[f"predicted {k}"], BIN_BITS), events])
+    return found | _of_classes(sums, settings, subject, scale)
 
 
-def _of_part(
-    case: Case, placed: Any, rows: range | np.ndarray, settings: Settings, subject: Subject
-) -> dict[str, Array]:
-    targets, batch = case.targets, case.predictions
-    double = batch.map_arrays(_double)
-    seen = Case(targets, double)
-    seen = seen.in_cells if isinstance(subject.target_kernel, QuantileLevels) else seen
-    drawn = Draws(settings.rng, "draws of a test").targets(seen.predictions, 0, settings.draws, rows)
-    every = np.concatenate([seen.targets[None].astype(drawn.dtype), drawn])  # row 0 is observed, on the same path
-    if not on_accelerator(placed.reference):
-        placed = double
-    residual = residual_of(placed, subject.target_kernel)
-    assert isinstance(residual, FeatureResidual)  # for the type checker: others were refused
-    phi = features_of(settings.engine, settings.prediction_kernel, placed)
-    sums = {**feature_sums(phi, residual, batch.columns, every), **_scores(case, settings.bins, subject)}
-    if subject.second_moments:
-        assert isinstance(residual, ClassResidual)  # for the type checker: numbers have no second moments here
-        assert isinstance(double, ClassPredictions)  # for the type checker: so is its residual
-        sums |= second_moments(phi, residual, placed.probabilities, targets) | _surprises(targets, double)
-    return sums
+def _most(subject: Subject) -> float:
+    """Bound of the squared length of a residual, which the kernel and the classes alone tell."""
+    if subject.of_classes:
+        return float(_residual(subject).bound())
+    kernel = subject.target_kernel
+    return 1.0 if isinstance(kernel, QuantileLevels) else 4 * float(kernel.bound())
 
 
-def _surprises(labels: np.ndarray, batch: ClassPredictions) -> Arrays:
-    """Of every label the sum of 1 - p_i over rows that have it, and the sum of p_i over all rows."""
-    p, rows = to_numpy(batch.probabilities), labels.astype(np.intp)
-    surprised = np.bincount(rows, 1 - p[np.arange(len(rows)), rows], minlength=p.shape[1])
-    return {"surprised": surprised, "expected": p.sum(axis=0)}
+def _residual(subject: Subject) -> ClassResidual:
+    """Residual of classes, of one prediction that stands for all."""
+    m = subject.columns
+    one = subject.family == Bernoulli.__name__
+    probe = Bernoulli(np.array([0.5])) if one else Categorical(np.full((1, m), 1 / m))
+    return ClassResidual.of(probe, subject.target_kernel)
 
 
-def _scores(case: Case, bins: int, subject: Subject) -> Arrays:
-    """Rows, impossible targets, scores times rows, and sums in bins."""
-    n, batch, targets = len(case), case.predictions, case.targets
-    sums = {"n": np.array(float(n)), "impossible": np.array(batch.impossible(targets).sum(), dtype=np.float64)}
-    if isinstance(batch, ClassPredictions):
-        sums |= {f"bins {k}": part for k, part in enumerate(_in_bins(targets, batch, bins))}
-    sums |= direction_sums(case)
-    return sums | {name: np.array(n * _where_defined(score, case)) for name, score in scores_of(subject).items()}
+def _left(subject: Subject) -> np.ndarray | None:
+    """Features of the classes whose sums are held, shape (columns, r); None is the identity."""
+    features = _residual(subject).class_features
+    return features[1:] if subject.family == Bernoulli.__name__ and features is not None else features
 
 
-def _in_bins(targets: np.ndarray, batch: ClassPredictions, bins: int) -> list[np.ndarray]:
-    """Rows, sums of the probability and sums of the event of every bin, shape (3, bins), for each question."""
-    prepared = [ECE(question=question, bins=bins).prepare(batch) for question in usual_questions(batch)]
-    tables = [ece.parts[0].estimate(targets)[1] for ece in prepared]
-    return [np.stack([table.weight, table.prediction_sums[:, 0], table.label_sums[:, 0]]) for table in tables]
+def _of_classes(sums: Arrays, settings: Settings, subject: Subject, scale: float) -> Arrays:
+    d, left = settings.engine.frequencies, _left(subject)
+    unit = scale * 2.0**-FEATURE_BITS
+    means = numbers_of(sums["means"], PROBABILITY_BITS)
+    totals = sums["totals"].astype(np.float64)
+    if subject.family != Bernoulli.__name__:
+        totals = np.concatenate([(sums["features"] - sums["totals"].sum(axis=0))[None].astype(np.float64), totals])
+    totals -= means[:, None, :]
+    most = _most(subject)
+    found = {
+        "totals": unit * _along(left, totals),
+        "diagonal": np.ldexp(scale**2 * d * sums["diagonal"], -diagonal_bits(most)),
+    }
+    if not subject.second_moments:
+        return found
+    longest = _longest(subject, most)
+    known = _both(left, numbers_of(sums["covariance"], 0), d)
+    squared, longer = scale**2 * 2.0 ** (-2 * MOMENT_BITS), scale**2 * d * most
+    return found | {
+        "moment": squared * _both(left, numbers_of(sums["moment"], 0), d),
+        "covariance": squared * (known + known.T) / 2,  # one factor of a product is rounded, and not the other
+        "lengthened": longer * unit * _along(left, numbers_of(sums["lengthened"], LENGTH_BITS)).ravel(),
+        "squares": longer**2 * numbers_of(sums["squares"], 40),
+        "features": unit * sums["features"],
+        "means": unit * _along(left, means).ravel(),
+        "lengths": longest * numbers_of(sums["lengths"], 40),
+        "surprised": numbers_of(sums["surprised"], PROBABILITY_BITS),
+        "expected": numbers_of(sums["expected"], EXPECTED_BITS),
+    }
 
 
-def _where_defined(score: Callable[[Case], float], case: Case) -> float:
-    """Score, or NaN for a family that does not have it."""
-    try:
-        return float(score(case))
-    except InputError:
-        return float("nan")
+def _longest(subject: Subject, most: float) -> float:
+    """Unit of the squared length of an expectation."""
+    if subject.family == Bernoulli.__name__:
+        return most
+    return ClassGram.of(subject.target_kernel, subject.columns, most).longest
 
 
-def _double(x: Any) -> np.ndarray:
-    return np.asarray(x).astype(np.float64, copy=False)
+def _along(left: np.ndarray | None, x: np.ndarray) -> np.ndarray:
+    """Sums of classes as sums of their features, along the first axis."""
+    return x if left is None else np.tensordot(left.T, x, 1)
+
+
+def _both(left: np.ndarray | None, matrix: np.ndarray, size: int) -> np.ndarray:
+    """The same along both sides of a matrix of (class, feature) pairs."""
+    if left is None:
+        return matrix
+    k = len(left)
+    found = np.einsum("kdle,ka,lb->adbe", matrix.reshape(k, size, k, size), left, left, optimize=True)
+    return np.ascontiguousarray(found).reshape((left.shape[1] * size,) * 2)
 
 
 def check_arrays(path: Any, arrays: Arrays, settings: Settings, subject: Subject | None) -> None:
     """Refuse arrays of a file that are not those of its settings."""
     expected = _shapes(arrays, settings, subject) if subject is not None and "totals" in arrays else {}
     found = {name: x.shape for name, x in arrays.items()}
-    wrong = sorted({*expected.items()} ^ {*found.items()})
-    if wrong or any(x.dtype != np.float64 for x in arrays.values()):
+    wrong: list[Any] = sorted({*expected.items()} ^ {*found.items()})
+    wrong = wrong or [f"{name} of {x.dtype}, not int64" for name, x in arrays.items() if x.dtype != np.int64]
+    if wrong:
         raise InputError(f"{path} is not a whole sketch: its arrays do not fit its settings {wrong[:1]}")
-    if subject is not None and subject.of_classes:  # scores may be infinite, and so may sums over numbers
-        missing = [name for name, x in arrays.items() if name not in CLASS_SCORES and not np.isfinite(x).all()]
-        if missing:
-            raise InputError(f"{path} is not a whole sketch: its {missing[0]} is not finite")
-    if expected:
-        wrong_sum = _contradiction(arrays, subject is not None and subject.of_classes)
+    if subject is not None and expected:
+        wrong_sum = _contradiction(arrays, settings, subject)
         if wrong_sum:
             raise InputError(f"{path} is not a whole sketch: its sums contradict each other, {wrong_sum}")
 
 
-def _contradiction(arrays: Arrays, of_classes: bool) -> str:
+def _contradiction(arrays: Arrays, settings: Settings, subject: Subject) -> str:
     """What no rows can have summed up to, or nothing; scores that a family does not have are NaN."""
-    n, impossible, slack = float(arrays["n"]), float(arrays["impossible"]), 1e-9
-    most = {"accuracy": n, "brier_score": 2 * n} if of_classes else {}
-    squares, diagonal = (arrays["totals"] ** 2).sum(axis=(0, 2)), arrays["diagonal"]
+    n, impossible, slack = int(arrays["n"]), int(arrays["impossible"]), 1e-9
+    uncarried = next((name for name, x in arrays.items() if not np.array_equal(_one_way(name, x), x)), "")
+    if not 1 <= n <= MOST_ROWS or uncarried:
+        return uncarried or "the number of rows"
+    numbers = as_numbers(arrays, settings, subject)
+    most = {"accuracy": n, "brier_score": 2 * n} if subject.of_classes else {}
+    squares, diagonal = (numbers["totals"] ** 2).sum(axis=(0, 2)), numbers["diagonal"]
+    rounded = 1e-3 * max(float(diagonal.max()), 0.0) + 1e-300  # features are whole numbers, and probabilities too
     wrong = {
-        "the number of rows": n < 1 or n != round(n),
-        "targets that were ruled out": not 0 <= impossible <= n or impossible != round(impossible),
-        "totals and diagonal": bool(np.any(squares > n * diagonal * (1 + 1e-6) + 1e-300)),  # Cauchy and Schwarz
-        "moments": "covariance" in arrays and not _are_moments(arrays),
+        "targets that were ruled out": not 0 <= impossible <= n,
+        "totals and diagonal": bool(np.any(squares > n * (diagonal + rounded))),  # Cauchy and Schwarz
+        "moments": "covariance" in numbers and not _are_moments(numbers),
     }
-    scores = CLASS_SCORES if of_classes else ("crps", "mean_squared_error", *QUANTILE_SCORES)
-    for name in (name for name in scores if name in arrays):
-        wrong[name] = not 0 <= float(np.nan_to_num(arrays[name], posinf=0)) <= most.get(name, math.inf) * (1 + slack)
-    if of_classes:
-        wrong["log score"] = (impossible > 0) != np.isposinf(float(arrays["log_score"]))
-    for name in (name for name in arrays if name.startswith("bins ")):
-        weight, predicted, events = arrays[name]
+    scores = CLASS_SCORES if subject.of_classes else ("crps", "mean_squared_error", *QUANTILE_SCORES)
+    for name in (name for name in scores if name in numbers):
+        wrong[name] = not 0 <= float(np.nan_to_num(numbers[name], posinf=0)) <= most.get(name, math.inf) * (1 + slack)
+    for name in (name for name in numbers if name.startswith("bins ")):
+        weight, predicted, events = numbers[name]
         inside = (predicted, events, weight - predicted, weight - events)
         wrong[name] = bool(weight.sum() != n) or any(bool(np.any(x < -slack * n)) for x in inside)
+    if subject.of_classes:
+        wrong["labels"] = int(arrays["labels"].sum()) != n
     return next((name for name, is_wrong in wrong.items() if is_wrong), "")
 
 
-def _are_moments(arrays: Arrays) -> bool:
+def _are_moments(numbers: Arrays) -> bool:
     """Tell whether matrices of second moments are symmetric, with squares on their diagonals."""
-    square = (arrays["moment"], arrays["covariance"])
-    return all(np.allclose(x, x.T, rtol=1e-6, atol=1e-6 * np.abs(x).max()) and np.all(np.diag(x) >= 0) for x in square)
+    square = (numbers["moment"], numbers["covariance"])
+    return all(
+        np.allclose(x, x.T, rtol=1e-6, atol=1e-6 * np.abs(x).max()) and np.diag(x).min() >= -1e-6 * x.max()
+        for x in square
+    )
 
 
 def _shapes(arrays: Arrays, settings: Settings, subject: Subject) -> dict[str, tuple[int, ...]]:
-    """Shapes that the settings demand; the number of residual features is read off."""
-    draws, d = settings.draws + 1, settings.engine.frequencies
-    r = arrays["totals"].size // (draws * d)
-    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("n", "impossible", *scores_of(subject)), ())
-    shapes |= {f"bins {k}": (3, settings.bins) for k in range(len(subject.binned))}
-    shapes |= direction_shapes(subject)
-    shapes |= {"totals": (r, draws, d), "diagonal": (draws,)}
-    if subject.second_moments:
-        shapes |= {"moment": (r * d, r * d), "covariance": (r * d, r * d), "lengthened": (r * d,), "squares": ()}
-        shapes |= {"features": (d,), "means": (r * d,), "lengths": ()}
-        shapes |= dict.fromkeys(("surprised", "expected"), (subject.columns,))
-    return shapes
+    """Shapes that the settings demand; the number of residual features of numbers is read off."""
+    draws, d, m = settings.draws + 1, settings.engine.frequencies, subject.columns
+    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("n", "impossible"), ())
+    shapes |= direction_shapes(subject) | {"diagonal": (draws,)}
+    if not subject.of_classes:
+        r = arrays["totals"].size // (draws * d)
+        shapes |= dict.fromkeys(scores_of(subject), (DIGITS,))
+        return shapes | {"totals": (r, draws, d), "moments": (DIGITS, *shapes["moments"])}
+    columns = 1 if subject.family == Bernoulli.__name__ else m
+    shapes |= {"accuracy": (), "log_score": (2,), "brier_score": (2,), "features": (d,)}
+    shapes |= {f"{name} {k}": (2, settings.bins) for name in ("bins", "predicted") for k in range(len(subject.binned))}
+    shapes |= {"totals": (m - 1, draws, d), "means": (2, columns, d)}
+    return shapes | (moment_shapes(columns, m, d) if subject.second_moments else {})

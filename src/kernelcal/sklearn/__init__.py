@@ -106,6 +106,12 @@ class CalibrationScorer:
     With metadata routing (``sklearn.set_config(enable_metadata_routing=True)``) sample weights come through
     ``cross_val_score(..., params={"sample_weight": w})`` once ``set_score_request(sample_weight=True)`` was called, as
     for scorers of scikit-learn itself.
+
+    Examples
+    --------
+    >>> from kernelcal.sklearn import CalibrationScorer, scorer
+    >>> isinstance(scorer("skce"), CalibrationScorer)
+    True
     """
 
     def __init__(self, statistic: str | Callable[..., Any], **options: Any) -> None:
@@ -189,6 +195,16 @@ def predictions_of(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
     ------
     InputError
         For an estimator that predicts no distribution, and a label that it never saw.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from kernelcal.sklearn import predictions_of
+    >>> x, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array(["no", "no", "yes", "yes"])
+    >>> targets, p = predictions_of(LogisticRegression().fit(x, y), x, y)
+    >>> targets, type(p).__name__
+    (array([0, 0, 1, 1]), 'Bernoulli')
     """
     if hasattr(estimator, "predict_proba"):
         return _of_classes(estimator, X, y)

@@ -199,6 +199,12 @@ class Merge:
     -----
     Groups and weights are fixed before targets are seen, or depend on the predictions alone: then the merged p-value is
     as exact as its members'.
+
+    Examples
+    --------
+    >>> from kernelcal.statistics import Merge
+    >>> Merge(((0,), (1, 2)), weights=(0.5, 0.5)).groups
+    ((0,), (1, 2))
     """
 
     groups: tuple[tuple[int, ...], ...]
@@ -237,6 +243,15 @@ class Prepared(ABC):
         How exact tests make one p-value of several statistics; None: each by itself, all alike.
     by_cells : bool
         Whether values look at the cells between the quantiles of `Quantiles` alone: exact tests then redraw cells.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kernelcal as kc
+    >>> ready = kc.SKCE().prepare(kc.Bernoulli([0.2, 0.7, 0.6, 0.4]))
+    >>> ready.values(np.array([[0, 1, 1, 0], [1, 0, 0, 1]])).round(3)
+    array([[-0.005],
+           [ 0.012]])
     """
 
     names: tuple[str, ...]
@@ -290,6 +305,13 @@ class Statistic(ABC):
 
     Called with data it estimates. A subclass says what depends on the predictions alone, in `prepare`, and may say more
     of its estimate, in `estimated`.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.statistics import Statistic
+    >>> isinstance(kc.SKCE(), Statistic), isinstance(kc.ECE(), Statistic)
+    (True, True)
     """
 
     def __call__(

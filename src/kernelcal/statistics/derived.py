@@ -25,6 +25,14 @@ class CallableStatistic(Statistic):
     ----------
     function : callable
         Called with targets of shape (n,), integers for classes (or (n, d) for vectors), and the predictions.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.statistics import CallableStatistic
+    >>> gap = CallableStatistic(lambda y, p: abs(y.mean() - 0.5))
+    >>> kc.calibration_test([1] * 20, [0.5] * 20, statistic=gap, draws=99).pvalue
+    0.01
     """
 
     function: Callable[[np.ndarray, Predictions], Any]
@@ -88,6 +96,14 @@ class Through(Statistic):
         What is computed for every question.
     lenses : sequence of Lens
         The questions.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.statistics import Through
+    >>> y, p = kc.datasets.m2(3).sample(60, rng=0)
+    >>> kc.calibration_test(y, p, statistic=Through(kc.SKCE(), [kc.TopLabel(), kc.OneClass(0)]), draws=99).pvalue
+    0.01
     """
 
     statistic: Statistic

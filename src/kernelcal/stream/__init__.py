@@ -1,5 +1,6 @@
-"""Files and data frames that are larger than memory: read in parts, in one process or on Dask."""
+"""Rows that are larger than memory: files, data frames and batches of any engine, read in parts, anywhere."""
 
+from kernelcal.stream.batches import with_key
 from kernelcal.stream.main import (
     StreamResult,
     evaluate_files,
@@ -20,14 +21,17 @@ from kernelcal.stream.named import (
     read_named_models,
 )
 from kernelcal.stream.on_dask import cluster
+from kernelcal.stream.one_pass import OnePass, evaluate_batches, sample_batches
 from kernelcal.stream.paths import evaluate_path, read_together, too_much, why_too_large
 from kernelcal.stream.survey import find_files, in_pieces, is_many, size_of, survey_files
 
 __all__ = [
+    "OnePass",
     "StreamResult",
     "cases_of",
     "cluster",
     "compare_named",
+    "evaluate_batches",
     "evaluate_files",
     "evaluate_frame",
     "evaluate_path",
@@ -44,9 +48,11 @@ __all__ = [
     "read_options",
     "read_together",
     "refuse_too_little",
+    "sample_batches",
     "size_of",
     "sketch_options",
     "survey_files",
     "too_much",
     "why_too_large",
+    "with_key",
 ]

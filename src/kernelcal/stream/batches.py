@@ -18,6 +18,7 @@ from kernelcal.io import (
     class_columns,
     form_of,
     is_constant,
+    is_number,
     missing,
     read_source,
     typed,
@@ -28,6 +29,7 @@ from kernelcal.io.columns import (
     choose_target,
     class_names,
     flag,
+    identities,
     is_one_hot,
     key_columns,
     known,
@@ -36,10 +38,19 @@ from kernelcal.io.columns import (
     rows_to_keep,
     was_said,
 )
-from kernelcal.sketch import Sketch
 from kernelcal.stream.formats import Columns
 
-__all__ = ["Batch", "Labels", "Place", "Roles", "SketchedRows", "batch_of", "label_columns", "roles_of", "sum_rows"]
+__all__ = [
+    "Batch",
+    "Labels",
+    "Place",
+    "Roles",
+    "batch_of",
+    "keys_of",
+    "label_columns",
+    "roles_of",
+    "with_key",
+]
 
 
 _MOST = 10_000
@@ -85,6 +96,12 @@ class Labels:
         if self.values.dtype.kind == "O" and not none:
             return np.array([book[cell] for cell in cells], dtype=np.str_)
         if self.values.dtype.kind in "if":
+            late = next((text for text in book.values() if text is not None and not is_number(text)), None)
+            if late is not None:
+                raise InputError(
+                    f"label {late!r} is no number, and the labels that were looked at first are: name all of them, "
+                    "classes='cat,dog' (--classes), in the order of the columns"
+                )
             numbers = {cell: np.nan if text is None else float(text) for cell, text in book.items()}
             return np.array([numbers[cell] for cell in cells])
         return np.array([book[cell] for cell in cells], dtype=object)
@@ -101,11 +118,29 @@ _REFUSED = {
         "how strongly rows depend on each other is learned from all of them before targets are redrawn",
     ),
     "truth": "outcomes of a second file are joined to all rows at once (or write them beside the predictions)",
-    "row_id": "rows are known by their place in the files",
     "model_column": "one pass is about one model",
 }
+_KEYED = "rows of one pass are told apart by key= (--key): say key='id' in place of row_id='id'"
 _BESIDE = ("groups", "given", "clusters", "time", "horizon", "series")  # what is known of rows, all of them at once
 _WHOLE = "Files that fit into memory are read at once with a larger --memory"
+
+
+def with_key(options: ReadOptions, key: Any) -> ReadOptions:
+    """Options with the columns that tell rows apart: a name, several with commas or in a list, or None."""
+    if options.row_id is not None:
+        raise InputError(_KEYED)
+    if key is None:
+        return options
+    several = list(key) if isinstance(key, list | tuple) else [None]
+    names: list[Any] = key.split(",") if isinstance(key, str) else several
+    if not names or not all(isinstance(name, str) and name.strip() for name in names):
+        raise InputError(f"key must be the name of a column that tells rows apart, or a list of names, got {key!r}")
+    return replace(options, row_id=",".join(name.strip() for name in names))
+
+
+def keys_of(options: ReadOptions) -> tuple[str, ...]:
+    """Names of the columns that tell rows apart; none where rows are numbered."""
+    return tuple((options.row_id or "").split(",")) if options.row_id else ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,6 +190,20 @@ class Roles:
     def others(self) -> tuple[str, ...]:
         """Columns that are read as they are written."""
         return (*self.texts, *self.beside)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Columns that tell rows apart; none where rows are numbered."""
+        return keys_of(self.asked)
+
+    @property
+    def names(self) -> list[str]:
+        """All columns that are read, each once."""
+        return [*dict.fromkeys([*self.numbers, *self.others, *self.keys])]
+
+    def identities(self, columns: Columns) -> np.ndarray:
+        """Identities of rows by their keys."""
+        return identities({name: columns[name] for name in self.keys})
 
     def known(self) -> dict[str, Any]:
         """What was said of the rows: options for all of them."""
@@ -290,6 +339,20 @@ class Place:
         """Return the place so many rows further on."""
         return replace(self, begin=self.begin + rows, first=self.first + rows)
 
+    @contextmanager
+    def naming(self, kept: np.ndarray | None = None) -> Iterator[None]:
+        """Say what is refused with the part, and with the row as the part has it."""
+        try:
+            yield
+        except InputError as error:
+
+            def row(found: re.Match[str]) -> str:
+                number = int(found.group(1))
+                return f"row {self.begin + (number if kept is None else int(kept[number]))}"
+
+            text = str(error).removeprefix(self.name)
+            raise InputError(f"{self.name}{'' if text[:1] in (',', ':') else ': '}{_ROW.sub(row, text)}") from None
+
 
 @dataclass(frozen=True, eq=False)
 class Batch:
@@ -302,59 +365,16 @@ class Batch:
     description: str = ""
 
 
-@dataclass(eq=False)
-class SketchedRows:
-    """A sketch, and how many rows were left out of it.
-
-    Attributes
-    ----------
-    sketch : Sketch
-        Sums over the rows that were kept.
-    missing, unwanted : int
-        Rows with missing values, and rows with the target to drop.
-    """
-
-    sketch: Sketch
-    missing: int = 0
-    unwanted: int = 0
-
-    def merge(self, other: SketchedRows) -> Self:
-        """Add the rows of another part."""
-        self.sketch.merge(other.sketch)
-        self.missing, self.unwanted = self.missing + other.missing, self.unwanted + other.unwanted
-        return self
-
-
-def sum_rows(
-    sums: SketchedRows, batches: Iterable[Columns], place: Place, roles: Roles, lens: Any = None
-) -> Iterator[int]:
-    """Add batches of consecutive rows, and yield how many rows were seen after each."""
-    for columns in batches:
-        rows = len(next(iter(columns.values())))
-        batch = batch_of(columns, roles, place)
-        sums.missing, sums.unwanted = sums.missing + batch.missing, sums.unwanted + batch.unwanted
-        if batch.case is not None:
-            with _named(place, batch.kept):
-                sums.sketch.updated(batch.case.through(lens), **_identities(place, batch.kept))
-        place = place.after(rows)
-        yield rows
-
-
-def _identities(place: Place, kept: np.ndarray | None) -> dict[str, Any]:
-    """A row is known by its number among all rows, dropped ones counted."""
-    return {"first_row": place.first} if kept is None else {"rows": place.first + kept}
-
-
 def batch_of(columns: Columns, roles: Roles, place: Place) -> Batch:
     """Read and check some rows, and leave out those that are to be dropped."""
-    columns = roles.as_read(columns)
-    with _named(place, None):
+    with place.naming():
+        columns = roles.as_read(columns)
         kept, missing, unwanted = _kept(roles.source(place.name, columns), roles)
     if kept is not None:
         columns = {name: column[kept] for name, column in columns.items()}
         if not len(kept):
             return Batch(None, kept, missing, unwanted)
-    with _named(place, kept):
+    with place.naming(kept):
         data = read_source(roles.source(place.name, columns), roles.options)
         case = Case.of(data.y, data.predictions)
     return Batch(case, kept, missing, unwanted, data.description)
@@ -377,18 +397,3 @@ def _kept(source: Arrays, roles: Roles) -> tuple[np.ndarray | None, int, int]:
 def _numbers(source: Arrays, roles: Roles) -> np.ndarray:
     y = source.numbers(roles.targets)
     return y[:, 0] if y.shape[1] == 1 else y
-
-
-@contextmanager
-def _named(place: Place, kept: np.ndarray | None) -> Iterator[None]:
-    """Say what is refused with the file, and with the row as the file has it."""
-    try:
-        yield
-    except InputError as error:
-
-        def row(found: re.Match[str]) -> str:
-            number = int(found.group(1))
-            return f"row {place.begin + (number if kept is None else int(kept[number]))}"
-
-        text = str(error).removeprefix(place.name)
-        raise InputError(f"{place.name}{'' if text[:1] in (',', ':') else ': '}{_ROW.sub(row, text)}") from None

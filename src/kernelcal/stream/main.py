@@ -22,7 +22,8 @@ from kernelcal.pairs import RandomFourier
 from kernelcal.predictions import is_in_chunks, is_in_parts
 from kernelcal.runs import Progress, Run
 from kernelcal.sketch import Sketch, SketchResult
-from kernelcal.stream.batches import SketchedRows, sum_rows
+from kernelcal.stream.adding import SketchedRows, sum_rows
+from kernelcal.stream.batches import with_key
 from kernelcal.stream.formats import BATCH_BYTES
 from kernelcal.stream.on_dask import ChunkFrame, add_up_on, current_client, survey_frame, threads_of
 from kernelcal.stream.survey import Survey, pilot_of, seconds_and_bytes, survey_files
@@ -51,6 +52,13 @@ class StreamResult(SketchResult):
         What was planned.
     sketch : Sketch
         The sums themselves, to be saved, or added to those of other days.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.sketch import SketchResult
+    >>> issubclass(kc.stream.StreamResult, SketchResult)
+    True
     """
 
     read: str
@@ -58,9 +66,10 @@ class StreamResult(SketchResult):
     sketch: Sketch = field(repr=False, compare=False)
 
     @classmethod
-    def of(cls, sums: SketchedRows, begun: Pass, seconds: float) -> Self:
-        """Make the result of all sums."""
-        run = begun.run
+    def of(
+        cls, sums: SketchedRows, run: Run, *, read: str, plan: Plan, more: Sequence[str] = (), seconds: float
+    ) -> Self:
+        """Make the result of all sums, with what was read and planned, and notes besides."""
         found = sums.sketch.result(run.confidence_level, run.alpha)
         own = {f.name: getattr(found, f.name) for f in fields(found)}
         dropped = [
@@ -69,9 +78,9 @@ class StreamResult(SketchResult):
             if number
         ]
         end = f"; dropped {', '.join(dropped)}" if dropped else ""
-        notes = (*found.notes, *([f"dropped {', '.join(dropped)}"] if dropped else []), *begun.suspicions)
+        notes = (*found.notes, *([f"dropped {', '.join(dropped)}"] if dropped else []), *more)
         shown = {**own, "notes": notes, "seconds": seconds}
-        return cls(**shown, read=begun.read + end, plan=begun.plan, sketch=sums.sketch)
+        return cls(**shown, read=read + end, plan=plan, sketch=sums.sketch)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; numbers that are not finite become None."""
@@ -88,6 +97,7 @@ _EQUAL = re.compile(r", [\d,]+ rows? with equal neighbouring quantiles")
 def evaluate_files(
     paths: Any,
     *,
+    key: Any = None,
     lens: Lens | None = None,
     confidence_level: float = CONFIDENCE_LEVEL,
     alpha: float = SIGNIFICANCE,
@@ -107,6 +117,9 @@ def evaluate_files(
     paths : str, path, or sequence of these
         Parquet, csv, tsv and txt files, folders of them, or globs such as ``"data/*.parquet"``; all are parts of one
         table. Its rows are numbered in the order of the names of the files, however they are given.
+    key : str or list of str, optional
+        Columns that tell rows apart, in place of numbers: then the p-value and every figure are the same for any order
+        of the rows, and the same as of `evaluate_batches` on any engine. Files are read twice.
     lens : Lens, optional
         A simpler question, such as `TopLabel`.
     confidence_level : float
@@ -143,9 +156,10 @@ def evaluate_files(
 
     Notes
     -----
-    The result is that of a `Sketch` of all rows in their order, to rounding, and the p-value the same, for any
+    The result is that of a `Sketch` of all rows in their order, to the last digit, for any
     partition of the rows into files and row groups, in one process or on a cluster. A row that is dropped keeps its
-    number. Lengthscales are chosen from the predictions of 2,048 rows that are spread over all.
+    number. Lengthscales are chosen from the predictions of 2,048 rows that are spread over all; with a key, of those
+    with the smallest identities.
 
     Examples
     --------
@@ -163,7 +177,7 @@ def evaluate_files(
     >>> folder.cleanup()
     """
     run = Run(confidence_level=confidence_level, alpha=alpha, draws=draws, rng=rng, progress=progress, engine=engine)
-    options, asked = sketch_options(run, sketch), read_options(columns)
+    options, asked = sketch_options(run, sketch), with_key(read_options(columns), key)
     refuse_lens(lens)
     given = [paths] if isinstance(paths, str) or hasattr(paths, "__fspath__") else list(paths)
     survey = survey_files(given, asked)
@@ -183,6 +197,7 @@ def evaluate_files(
 def evaluate_frame(
     frame: Any,
     *,
+    key: Any = None,
     lens: Lens | None = None,
     confidence_level: float = CONFIDENCE_LEVEL,
     alpha: float = SIGNIFICANCE,
@@ -201,7 +216,7 @@ def evaluate_frame(
     frame : dask.dataframe.DataFrame
         Or another frame with ``npartitions`` and ``to_delayed`` whose partitions are pandas frames; or two Dask arrays
         ``(y, probabilities)``. Rows are numbered in the order of the partitions.
-    lens, confidence_level, alpha, draws, rng, engine, sketch, progress
+    key, lens, confidence_level, alpha, draws, rng, engine, sketch, progress
         As for `evaluate_files`; without a cluster there is no progress.
     client : distributed.Client, optional
         Default: the client that the program has, else the threads of Dask.
@@ -239,7 +254,7 @@ def evaluate_frame(
     of_arrays = isinstance(frame, tuple) and len(frame) == 2 and all(map(is_in_chunks, frame))
     if of_arrays:  # what is said beside them is an array too, and refused by its name
         columns = {name: name if getattr(x, "shape", ()) else x for name, x in columns.items()}
-    options, asked = sketch_options(run, sketch), read_options(columns)
+    options, asked = sketch_options(run, sketch), with_key(read_options(columns), key)
     refuse_lens(lens)
     if of_arrays:
         frame = ChunkFrame(*frame)
@@ -300,7 +315,8 @@ class Pass:
         """Add up all parts."""
         started, asked = time.perf_counter(), (self.survey, self.empty, self.lens, progress)
         sums = add_up_on(self.client, *asked) if self.dask else _add_up_here(*asked)
-        return StreamResult.of(sums, self, time.perf_counter() - started)
+        told: dict[str, Any] = {"read": self.read, "plan": self.plan, "more": self.suspicions}
+        return StreamResult.of(sums, self.run, **told, seconds=time.perf_counter() - started)
 
 
 def _add_up_here(survey: Survey, empty: Sketch, lens: Any, progress: Progress | None) -> SketchedRows:
@@ -334,7 +350,7 @@ def prepared(
     pilot = pilot.through(lens)
     empty = Sketch.like(pilot.predictions, **options) if like is None else like.empty()
     plan = _plan(survey, pilot, empty, why, client if dask else None)
-    seen = suspicions(pilot.predictions, pilot.targets)
+    seen = () if survey.roles.keys else suspicions(pilot.predictions, pilot.targets)  # keys shuffle what was looked at
     return Pass(survey, empty, lens, _read(survey, description), plan, run, dask, client, seen)
 
 
@@ -413,4 +429,5 @@ def _read(survey: Survey, description: str) -> str:
     """Return the sentence that says what was read, with all rows in the place of the first ones."""
     _, _, columns = description.partition("; ")
     found = how_found(survey.roles.choices)
-    return f"read {survey.name}: {count(survey.rows)}; {_EQUAL.sub('', columns)}{survey.aside}{found}"
+    keys = f"; key {', '.join(survey.roles.keys)}" if survey.roles.keys else ""
+    return f"read {survey.name}: {count(survey.rows)}{keys}; {_EQUAL.sub('', columns)}{survey.aside}{found}"

@@ -20,7 +20,8 @@ from kernelcal.io import Arrays, ReadOptions, arrow_arrays
 from kernelcal.io.columns import count
 from kernelcal.pairs import one_thread
 from kernelcal.sketch import Sketch
-from kernelcal.stream.batches import Labels, Place, Roles, SketchedRows, label_columns, roles_of, sum_rows
+from kernelcal.stream.adding import SketchedRows, sum_rows
+from kernelcal.stream.batches import Labels, Place, Roles, label_columns, roles_of
 from kernelcal.stream.formats import HEAD, Columns, rows_of_batch
 from kernelcal.stream.survey import Compute, Survey
 
@@ -44,7 +45,7 @@ class FramePart:
                 "its partitions gives others each time, such as random numbers without a seed or files that change: "
                 "frame = frame.persist() keeps them"
             )
-        columns = [*dict.fromkeys([*roles.numbers, *roles.texts])]
+        columns = roles.names
         step = rows_of_batch(len(columns))
         for start in range(0, _rows(self.partition), step):
             yield _arrays(self.partition, columns, slice(start, start + step), self.place.name)
@@ -81,7 +82,7 @@ def _refuse_numbers(names: Sequence[Any]) -> None:
 
 
 def _needed(frame: Any, roles: Roles) -> Any:
-    return frame[[*dict.fromkeys([*roles.numbers, *roles.texts])]].to_delayed()
+    return frame[roles.names].to_delayed()
 
 
 def _first_head(partitions: Sequence[Any], compute: Any) -> Columns:

@@ -30,7 +30,7 @@ _AT_ONCE = 2**28  # bytes of files that are read at once, where no limit is said
 
 _READING = 4  # bytes that are taken, at most, for a byte of a file that is read at once
 
-_ONLY_IN_PARTS = {"sketch", "client"}
+_ONLY_IN_PARTS = {"sketch", "client", "key"}
 
 _RUN = {field.name for field in fields(Run)}
 
@@ -49,8 +49,8 @@ def evaluate_path(path: Any, *, memory: int | None = None, **options: Any) -> Ev
         of more than 256 MiB are read in parts.
     **options
         ``lens``, ``confidence_level``, ``draws``, ``rng``, ``engine``, ``progress`` as for `kernelcal.evaluate`; what
-        the files hold, as for `evaluate_files`, such as ``target="label"`` and ``predictions="p_*"``. With ``sketch``
-        or ``client`` files of any size are read in parts.
+        the files hold, as for `evaluate_files`, such as ``target="label"`` and ``predictions="p_*"``. With ``sketch``,
+        ``client`` or ``key`` files of any size are read in parts.
 
     Returns
     -------

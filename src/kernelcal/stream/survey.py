@@ -22,6 +22,7 @@ from kernelcal.io.columns import count, missing_words
 from kernelcal.sketch import Sketch
 from kernelcal.stream.batches import Labels, Place, Roles, batch_of, label_columns, roles_of
 from kernelcal.stream.formats import Columns, CsvBlocks, InPieces, Parquet, Piece
+from kernelcal.stream.looking import join_columns, smallest, take_rows
 
 __all__ = [
     "Compute",
@@ -281,17 +282,23 @@ def _name(paths: Sequence[str]) -> str:
 
 
 _PLACES, _EACH = 16, 128
+_WAVE = 64  # parts that are looked at before what they gave is put together
 
 
 def pilot_of(survey: Survey) -> tuple[Case, str]:
-    """Read rows at places that depend on the number of rows alone, not on the parts they lie in; say what was read."""
-    calls = [
-        (_take, (part, slices, survey.roles))
-        for part, slices in zip(survey.parts, _slices(survey), strict=True)
-        if slices
-    ]
-    found = [columns for some in survey.compute(calls) for columns in some]
-    whole = {name: np.concatenate([columns[name] for columns in found]) for name in found[0]}
+    """Read rows at places that depend on the number of rows alone, not on the parts they lie in; say what was read.
+
+    Where rows have keys, those of the smallest identities are read: they depend on nothing but all keys.
+    """
+    if survey.roles.keys:
+        whole = _by_keys(survey)
+    else:
+        calls = [
+            (_take, (part, slices, survey.roles))
+            for part, slices in zip(survey.parts, _slices(survey), strict=True)
+            if slices
+        ]
+        whole = join_columns([columns for some in survey.compute(calls) for columns in some])
     batch = batch_of(whole, survey.roles, Place(survey.name, 0, 0))
     if batch.case is None or len(batch.case) < 2:
         looked = len(next(iter(whole.values())))
@@ -300,6 +307,30 @@ def pilot_of(survey: Survey) -> tuple[Case, str]:
             "values as expected?"
         )
     return batch.case, batch.description
+
+
+def _by_keys(survey: Survey) -> Columns:
+    found: list[tuple[np.ndarray, Columns]] = []
+    for first in range(0, len(survey.parts), _WAVE):
+        calls = [(_smallest_of, (part, survey.roles)) for part in survey.parts[first : first + _WAVE]]
+        ids, columns = smallest(iter([*found, *survey.compute(calls)]), take_rows, join_columns)
+        found = [] if columns is None else [(ids, columns)]
+    return found[0][1]
+
+
+def _smallest_of(part: Any, roles: Roles) -> tuple[np.ndarray, Columns]:
+    """Rows of a part with the smallest identities; what is wrong with any of its rows names the row."""
+
+    def parts() -> Iterator[tuple[np.ndarray, Columns]]:
+        place = part.place
+        for columns in part.batches(roles):
+            batch_of(columns, roles, place)  # refuses what is wrong with them
+            with place.naming():
+                yield roles.identities(columns), columns
+            place = place.after(len(next(iter(columns.values()))))
+
+    ids, columns = smallest(parts(), take_rows, join_columns)
+    return ids, {} if columns is None else columns
 
 
 def places(rows: int) -> list[range]:

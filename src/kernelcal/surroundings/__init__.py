@@ -1,11 +1,22 @@
 """What the operating system has to do with: places that files are written to, and interrupts in the first second."""
 
-from kernelcal.surroundings.archives import checksum, read_archive, what_we_wrote, write_archive, wrong_format
-from kernelcal.surroundings.outputs import in_turn, refuse_place, written_whole
+from kernelcal.surroundings.archives import (
+    InMemory,
+    archive_bytes,
+    checksum,
+    read_archive,
+    what_we_wrote,
+    write_archive,
+    wrong_format,
+)
+from kernelcal.surroundings.outputs import backup_of, in_turn, refuse_place, written_whole
 from kernelcal.surroundings.starting import INTERRUPTED, expect_interrupts, is_command, raise_interrupts
 
 __all__ = [
     "INTERRUPTED",
+    "InMemory",
+    "archive_bytes",
+    "backup_of",
     "checksum",
     "expect_interrupts",
     "in_turn",

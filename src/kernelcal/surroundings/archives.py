@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import re
 import zipfile
-import zlib
 from typing import TYPE_CHECKING, Any
 
 from kernelcal.errors import InputError
@@ -16,26 +16,44 @@ from kernelcal.surroundings.outputs import refuse_place, written_whole
 if TYPE_CHECKING:  # this room is entered before anything that takes time
     import numpy as np
 
-__all__ = ["checksum", "read_archive", "what_we_wrote", "write_archive", "wrong_format"]
+__all__ = [
+    "InMemory",
+    "archive_bytes",
+    "checksum",
+    "read_archive",
+    "what_we_wrote",
+    "write_archive",
+    "wrong_format",
+]
 
 
-_DAMAGED = (
-    *(ValueError, KeyError, TypeError, AttributeError, EOFError, NotImplementedError),
-    *(zipfile.BadZipFile, zlib.error, RecursionError, MemoryError),  # nested without end, a shape of 10^12 numbers
-)
+_DAMAGED = Exception  # of bytes with errors zipfile, zlib, lzma, NumPy, tokenize and json raise a dozen kinds
 
 
-def write_archive(path: Any, kind: tuple[str, int], settings: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+def write_archive(
+    path: Any, kind: tuple[str, int], settings: dict[str, Any], arrays: dict[str, np.ndarray], *, backup: bool = False
+) -> None:
     """Write the whole file beside its place, then move it there: a reader finds the old file or the new one.
 
-    `kind` is the name of the format and its version.
+    `kind` is the name of the format and its version; `backup` keeps the old file, as `backup_of` names it.
     """
+    with written_whole(refuse_place(path), backup=backup) as unfinished, open(unfinished, "wb") as file:
+        _write(file, kind, settings, arrays)
+
+
+def archive_bytes(kind: tuple[str, int], settings: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
+    """Return the bytes that `write_archive` writes."""
+    buffer = io.BytesIO()
+    _write(buffer, kind, settings, arrays)
+    return buffer.getvalue()
+
+
+def _write(file: Any, kind: tuple[str, int], settings: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     import numpy as np  # as below: not before interrupts are caught
 
     settings = {**settings, "checksum": checksum(settings, arrays)}
     head = json.dumps({"format": kind[0], "version": kind[1], **settings})
-    with written_whole(refuse_place(path)) as unfinished, open(unfinished, "wb") as file:
-        np.savez(file, settings=np.array(head), **{f"/{name}": x for name, x in arrays.items()})  # type: ignore[arg-type]
+    np.savez(file, settings=np.array(head), **{f"/{name}": x for name, x in arrays.items()})  # type: ignore[arg-type]
 
 
 def checksum(settings: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
@@ -52,13 +70,16 @@ def checksum(settings: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
 
 
 def read_archive(path: Any, kind: tuple[str, int], what: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Return settings and arrays, or refuse what is not a whole file of this kind; `what` it is, in words."""
+    """Return settings and arrays, or refuse what is not a whole file of this kind; `what` it is, in words.
+
+    The path may be what `archive_bytes` made, as `InMemory`.
+    """
     import numpy as np
 
-    if not isinstance(path, str | os.PathLike):
+    if not isinstance(path, str | os.PathLike | InMemory):
         raise InputError(f"{what} is read from a file: pass its path, got {path!r:.60}")
     try:
-        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
+        with _opened(path) as stream, np.load(stream, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         settings = json.loads(str(arrays.pop("settings")))
         found = settings.pop("format"), settings.pop("version")
@@ -78,10 +99,28 @@ def read_archive(path: Any, kind: tuple[str, int], what: str) -> tuple[dict[str,
     return settings, {name.removeprefix("/"): x for name, x in arrays.items()}
 
 
+class InMemory:
+    """Bytes of an archive, read as a file is; messages call them by a name."""
+
+    def __init__(self, content: Any, name: str) -> None:
+        if not isinstance(content, bytes | bytearray | memoryview):
+            raise InputError(f"{name} are expected as bytes, got {type(content).__name__}")
+        self.content, self._name = bytes(content), name
+
+    def __str__(self) -> str:
+        return self._name
+
+
+def _opened(path: Any) -> Any:
+    return io.BytesIO(path.content) if isinstance(path, InMemory) else open(path, "rb")
+
+
 def wrong_format(found: tuple[Any, Any], kind: tuple[str, int]) -> str:
     """Format and version that were found where another was expected, and what reads such a file."""
     ways = _WAYS.get(found[0]) if isinstance(found[0], str) and found[0] != kind[0] else None
     said = f"written as {found[0]!r} version {found[1]!r}, this reads {kind[0]!r} {kind[1]}"
+    if found[0] == kind[0]:
+        return f"{said}: make it again from what it was made of, or read it with the kernelcal that wrote it"
     return f"{said}: it is {ways}" if ways else said
 
 
@@ -104,11 +143,11 @@ def what_we_wrote(path: Any, but: str = "") -> str:
     Nothing is said of other files, and of those of the format `but`, which was expected and is damaged.
     """
     try:
-        with open(path, "rb") as stream:
+        with _opened(path) as stream:
             packed = zipfile.is_zipfile(stream)
             stream.seek(0)
             head = _settings(stream) if packed else stream.read(200).decode("utf-8", "replace")
-    except (OSError, *_DAMAGED):
+    except _DAMAGED:
         return ""
     found = _HEAD.match(head)
     if found is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import importlib
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 from kernelcal.errors import InputError
 
-__all__ = ["in_turn", "refuse_place", "written_whole"]
+__all__ = ["backup_of", "in_turn", "refuse_place", "written_whole"]
 
 
 # elsewhere files cannot be replaced while somebody holds them, so that there are no locks
@@ -84,13 +85,18 @@ def _beside(place: Path) -> Path:
     return place.with_name(f".kernelcal.{os.urandom(4).hex()}.part")  # a name that nothing reads
 
 
+def backup_of(path: Any) -> Path:
+    """Return the name of the file that was replaced last, where it is kept: no table is read by such a name."""
+    return Path(f"{path}.before")
+
+
 @contextmanager
-def written_whole(path: Any) -> Iterator[Path]:
+def written_whole(path: Any, *, backup: bool = False) -> Iterator[Path]:
     """Yield a name beside the place; what was written there is moved to the place when it is whole.
 
     What was there before stays until then, and where the work fails. A link stays a link: the file that it points to is
     replaced. Permissions of a file that is replaced are kept. Errors name the place, not the file beside it. What
-    processes that were killed have left in the folder is taken away.
+    processes that were killed have left in the folder is taken away. With `backup` the file that is replaced is kept.
     """
     place = Path(os.path.realpath(path))
     beside = _beside(place)
@@ -104,6 +110,8 @@ def written_whole(path: Any) -> Iterator[Path]:
                 os.fsync(file.fileno())
             if place.exists():
                 os.chmod(beside, place.stat().st_mode)
+                if backup:
+                    _keep(place, backup_of(path))
             os.replace(beside, place)
     except OSError as error:
         if error.filename is None or Path(error.filename).name != beside.name:
@@ -111,6 +119,15 @@ def written_whole(path: Any) -> Iterator[Path]:
         raise type(error)(error.errno, error.strerror, str(path)) from None
     finally:
         beside.unlink(missing_ok=True)
+
+
+def _keep(place: Path, backup: Path) -> None:
+    """Give the file that is about to be replaced a second name; a copy where files have one name only."""
+    backup.unlink(missing_ok=True)  # a kill here leaves no backup of a file that is whole
+    try:
+        os.link(place, backup)
+    except OSError:
+        shutil.copy2(place, backup)
 
 
 @contextmanager

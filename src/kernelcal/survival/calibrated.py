@@ -41,6 +41,15 @@ class Calibrated:
         Of the value that was seen among the redraws, on both sides; nan likewise.
     draws : int
         Redraws that it rests on, the first ones of the test.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> law = kc.predictions.Weibull([10.0] * 20, [1.0] * 20)
+    >>> seen = ([1.0, 5.0, 9.0, 14.0] * 5, [True, True, False, True] * 5)
+    >>> brier = kc.survival.evaluate(seen, law, horizons=[6.0], draws=99).horizons[0].brier_calibrated
+    >>> brier.low <= brier.mean <= brier.high
+    True
     """
 
     mean: float
@@ -93,6 +102,15 @@ class Horizon:
         Brier score of the prediction, weighted for censoring, and that of the Kaplan-Meier curve for all rows alike.
     brier_calibrated, reference_calibrated : Calibrated
         What redrawn outcomes have of both; of the observed share they have `predicted`.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> law = kc.predictions.Weibull([10.0] * 20, [1.0] * 20)
+    >>> seen = ([1.0, 5.0, 9.0, 14.0] * 5, [True, True, False, True] * 5)
+    >>> at = kc.survival.evaluate(seen, law, horizons=[6.0], draws=99).horizons[0]
+    >>> at.time, round(at.predicted, 3), round(at.observed, 3)
+    (6.0, 0.451, 0.5)
     """
 
     time: float

@@ -71,6 +71,14 @@ class SurvivalEvaluation(Shown):
         What the reader must know.
     seconds : float
         Time taken.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> law = kc.predictions.Weibull([10.0] * 20, [1.0] * 20)
+    >>> found = kc.survival.evaluate(([1.0, 5.0, 9.0, 14.0] * 5, [True, True, False, True] * 5), law, draws=99)
+    >>> found.n, found.events, round(found.expected, 1)
+    (20, 15, 14.5)
     """
 
     data: Survival

@@ -36,6 +36,14 @@ class KaplanMeier:
         Times of events; ``P(T > t)`` from each on; Greenwood's sum, the variance of its logarithm.
     watched, number : numpy.ndarray of shape (m,)
         Times of rows, and how many were watched up to each at least; of weights as many as they are worth (Kish).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelcal.survival import kaplan_meier
+    >>> curve = kaplan_meier(np.array([1.0, 2.0, 3.0]), np.array([True, False, True]))
+    >>> curve.times, curve.survival.round(3)
+    (array([1., 3.]), array([0.667, 0.   ]))
     """
 
     times: np.ndarray
@@ -130,6 +138,14 @@ def d_calibration(hazard: np.ndarray, event: np.ndarray) -> np.ndarray:
 
     A censored row counts in all tenths that its survival may still reach, in proportion. Its usual law, chi-square
     with 9 degrees of freedom, holds without censoring; with it, the statistic is much smaller.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelcal.survival import d_calibration
+    >>> hazard = -np.log(1 - (np.arange(10) + 0.5) / 10)
+    >>> round(float(d_calibration(hazard, np.ones(10, bool))), 9)
+    0.0
     """
     s = np.maximum(np.exp(-np.asarray(hazard, dtype=np.float64)), 1e-300)
     event = np.broadcast_to(np.asarray(event, dtype=bool), s.shape)
@@ -152,6 +168,13 @@ def concordance(time: np.ndarray, event: np.ndarray, risk: np.ndarray) -> float 
     """Share of comparable pairs in which the earlier event had the higher risk (Harrell), ties of risk half.
 
     Comparable are a row with an event and one that was watched longer, or as long without an event. None without any.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelcal.survival import concordance
+    >>> concordance(np.array([1.0, 2.0, 3.0]), np.ones(3, bool), np.array([0.9, 0.5, 0.1]))
+    1.0
     """
     time, event, risk = _outcomes(time, event, risk, "risks")
     found = float(concordances(time[None], event[None], risk)[0])
@@ -224,6 +247,13 @@ def brier_at(
     Graf et al. (1999): ``S^2 / G(T-)`` of rows with an event by t, ``(1 - S)^2 / G(t-)`` of those that live on, 0 of
     those censored before; G is the Kaplan-Meier curve of the censoring times. A row that is censored at t lives on.
     nan where G is 0, and so where the last row was censored before t: who lives on is not known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelcal.survival import brier_at
+    >>> round(brier_at(2.5, np.array([0.2, 0.3, 0.9]), np.array([1.0, 2.0, 3.0]), np.ones(3, bool)), 4)
+    0.0467
     """
     time, event, survival = _outcomes(time, event, survival, "survival")
     return float(brier_scores((t,), survival[None], time, event, weights)[0])

@@ -35,6 +35,15 @@ class SurvivalGroup:
     pvalue : float
         Of the test of the group's rows alone, corrected for the groups of its column (Holm); nan where nothing was
         expected.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> law = kc.predictions.Weibull([10.0] * 20, [1.0] * 20)
+    >>> seen = ([1.0, 5.0, 9.0, 14.0] * 5, [True, True, False, True] * 5)
+    >>> found = kc.survival.evaluate(seen, law, groups={"site": ["north", "south"] * 10}, draws=99)
+    >>> [(one.name, one.events) for one in found.groups]
+    [('north', 5), ('south', 10)]
     """
 
     column: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -57,6 +58,12 @@ class SurvivalColumns:
         A family and the columns of its parameters in their order.
     weights, clusters, groups : str, optional
         Columns of case weights, of labels of dependent rows, and columns a,b of groups.
+
+    Examples
+    --------
+    >>> from kernelcal.survival import SurvivalColumns
+    >>> SurvivalColumns(duration="months", event="died").duration
+    'months'
     """
 
     duration: str | None = None
@@ -83,7 +90,7 @@ class SurvivalTable:
 
 
 def read_survival(path: str | Path, columns: SurvivalColumns | None = None) -> SurvivalTable:
-    """Read times, events and predictions of one file of any kind that is read.
+    r"""Read times, events and predictions of one file of any kind that is read.
 
     Parameters
     ----------
@@ -96,7 +103,21 @@ def read_survival(path: str | Path, columns: SurvivalColumns | None = None) -> S
     ------
     InputError
         With the column and the remedy.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from kernelcal.survival import read_survival
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "cohort.csv"
+    ...     _ = path.write_text("time,event,S_6,S_12\n4,1,0.7,0.5\n13,0,0.9,0.8\n")
+    ...     table = read_survival(path)
+    >>> table.description.rpartition(": ")[2]
+    '2 rows; times time; events event; survival at 6, 12'
     """
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"read_survival reads one file: pass its path, got {path!r:.60}")
     said, source = columns or SurvivalColumns(), open_source([Path(path)])
     duration = _one(source, said.duration, _TIME, "duration", "the observed times")
     event, event_name = _events(source, said)

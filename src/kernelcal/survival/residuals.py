@@ -38,6 +38,13 @@ def residual_features(hazard: np.ndarray, event: np.ndarray) -> np.ndarray:
     mean is 0 whatever independent censoring does, and :math:`E M_k M_l = \int g_k g_l P(C > u)\, du`. The first is the
     martingale residual ``event - H``. Written in ``v = 1 - u = exp(-H)``, the integral of :math:`\sum_j c_j v^j` is
     :math:`c_0 H + \sum_{j > 0} c_j (1 - v^j) / j`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelcal.survival import residual_features
+    >>> residual_features(np.array([0.2, 0.9]), np.array([True, False])).shape
+    (2, 4)
     """
     v = np.exp(-hazard)
     powers = v[..., None] ** np.arange(FUNCTIONS)
@@ -76,6 +83,12 @@ class Bets:
         ``min(1, 1 / e_value)``: valid whatever independent censoring there was, by Markov's inequality.
     best : str
         The bet that won most.
+
+    Examples
+    --------
+    >>> from kernelcal.survival import Bets
+    >>> Bets(24.0, 0.04, "scale").e_value
+    24.0
     """
 
     e_value: float

@@ -74,10 +74,16 @@ class SketchMetric(Metric):  # type: ignore[misc]
 
     Notes
     -----
-    States are float64 sums whose size does not grow with the rows: draws times features times classes. With default row
-    numbers labels are redrawn by place, so p-values of other partitions of the rows differ as those of other seeds do,
-    and each is exact; with `rows` they are the same to rounding. A sampler that repeats rows to make parts equal
+    States are sums of whole numbers, whose size does not grow with the rows: draws times features times classes. With
+    default row numbers labels are redrawn by place, so p-values of other partitions of the rows differ as those of
+    other seeds do, and each is exact; with `rows` they are the same. A sampler that repeats rows to make parts equal
     changes the p-value slightly; with `rows` the repetition is refused.
+
+    Examples
+    --------
+    >>> from kernelcal.torchmetrics import CalibrationPValue, SketchMetric
+    >>> issubclass(CalibrationPValue, SketchMetric)
+    True
     """
 
     is_differentiable = False
@@ -115,7 +121,7 @@ class SketchMetric(Metric):  # type: ignore[misc]
         rows = {name: held.pop(name) for name in ("starts", "stops")}
         self._names = {f"sum_{k}_{_NO_NAME.sub('_', name)}": name for k, name in enumerate(held)}
         for state, name in self._names.items():
-            self.add_state(state, torch.zeros(held[name].shape, dtype=torch.float64), "sum")
+            self.add_state(state, torch.zeros(held[name].shape, dtype=torch.int64), "sum")
         for name in rows:
             self.add_state(name, [], "cat")
 

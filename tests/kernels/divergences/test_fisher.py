@@ -12,8 +12,8 @@ from scipy.stats import norm
 
 import kernelcal as kc
 from kernelcal.kernels import FisherDivergence, KernelFisherDivergence, ground_lengthscale, kernel_between
-from kernelcal.kernels.base import CrossPairs, Points
 from kernelcal.kernels.divergences.score_functions import fixed_base, psd_root
+from kernelcal.kernels.points import CrossPairs, Points
 from kernelcal.pairs.tiles import BlockPoints, Tile
 from kernelcal.predictions import (
     DiagonalNormal,

@@ -7,8 +7,8 @@ from scipy import stats
 import kernelcal as kc
 from kernelcal.errors import InputError
 from kernelcal.kernels import Dirac, FiniteKernel, Gaussian, Laplacian, plan
-from kernelcal.kernels.base import class_matrix
 from kernelcal.kernels.embeddings import point
+from kernelcal.kernels.points import class_matrix
 from kernelcal.predictions import Mixture, NegativeBinomial, Poisson
 
 N = 6

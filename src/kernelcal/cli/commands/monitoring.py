@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from kernelcal.cli.common import check_lens, lens_of, spread_out
+from kernelcal.cli.common import check_lens, lens_of, seed, spread_out
 from kernelcal.cli.ending import FINE, SAID_NO, say
 from kernelcal.cli.pictures import refuse_picture, write_picture
 from kernelcal.cli.reading import reading_of
@@ -19,7 +19,7 @@ from kernelcal.defaults import SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.io import read, readers
 from kernelcal.lenses import LENSES
-from kernelcal.surroundings import in_turn, refuse_place
+from kernelcal.surroundings import backup_of, in_turn, refuse_place
 
 __all__ = ["add_monitor", "run_history"]
 
@@ -57,7 +57,7 @@ def add_monitor(commands: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--horizon", type=int, metavar="H", help="steps that forecasts look ahead: a row a step, in the order of time"
     )
-    parser.add_argument("--seed", type=int, metavar="SEED", help="seed that breaks ties (default: 0)")
+    parser.add_argument("--seed", type=seed, metavar="SEED", help="seed that breaks ties (default: 0)")
     parser.add_argument("--lens", metavar="LENS", help=f"a simpler question. {LENSES.help}")
     parser.add_argument(
         "--fail-on", choices=_ALARMS, default="any", help="alarm that makes the exit status 1 (default: %(default)s)"
@@ -80,7 +80,7 @@ def run_monitor(options: argparse.Namespace) -> int:
     if options.key is not None and len(options.files) != 1:
         raise InputError(f"--key names one batch, got {len(options.files)} files: give one file, or leave --key out")
     with in_turn(options.state):  # what another process adds meanwhile is not lost
-        monitor = Monitor.load(options.state) if options.state.exists() else None
+        monitor = _loaded(options.state) if options.state.exists() else None
         if monitor is None and not options.files:
             raise InputError(f"{options.state}: there is no such state yet: name a file of predictions to begin with")
         monitor = Monitor(**_said(options)) if monitor is None else _as_begun(monitor, options)
@@ -101,7 +101,6 @@ def run_monitor(options: argparse.Namespace) -> int:
 
 def run_history(options: argparse.Namespace) -> int:
     """Write the page of a state, for ``kernelcal report --state``; returns the exit status."""
-    from kernelcal.monitor import Monitor
     from kernelcal.reporting import history_page
 
     if options.files:
@@ -112,11 +111,41 @@ def run_history(options: argparse.Namespace) -> int:
             f"--state is a page of the history alone, which holds no rows: leave out --{asked}, or name the files "
             "instead of --state"
         )
-    monitor = Monitor.load(options.state)
+    monitor = _loaded(options.state)
     command = shlex.join(["kernelcal", *map(str, options.said)])
     page = history_page(monitor, options.output, title=options.title, command=command)
     say(f"{monitor.verdict}\nwrote {page}")
     return FINE
+
+
+def _loaded(place: Path) -> Any:
+    """The state of a file; of one that is damaged say what leads back."""
+    from kernelcal.monitor import Monitor
+
+    try:
+        return Monitor.load(place)
+    except InputError as error:
+        if not place.is_file():
+            raise
+        raise InputError(f"{error}. {_way_back(place)}") from None
+
+
+def _way_back(place: Path) -> str:
+    from kernelcal.monitor import Monitor
+
+    backup = backup_of(place)
+    try:
+        whole = Monitor.load(backup)
+    except InputError:
+        return (
+            f"There is no whole {backup} either. Name another --state and give all files again in the same order: the "
+            "numbers will be the same"
+        )
+    last = next((f", the last of {key}" for key, *_ in reversed(whole.history) if key), "")
+    return (
+        f"{backup} is whole, with {whole.rows:,} rows{last}: copy it to {place} and give the files of later batches "
+        "again; those that it has are not taken twice"
+    )
 
 
 def _said(options: argparse.Namespace) -> dict[str, Any]:
@@ -161,7 +190,7 @@ def _taken(monitor: Any, path: Path, options: argparse.Namespace) -> dict[str, A
         monitor.update(data.y, data.predictions, key=key, lens=lens_of(options.lens, data.predictions))
     if monitor.rows == before:
         return {"key": key, "rows": 0, "line": f"{key}: taken before, nothing changed"}
-    monitor.save(options.state)
+    monitor.save(options.state, backup=True)
     for note in _notes(data, monitor):
         say(f"note: {path}: {note}", to_errors=True)
     shares = f"e-value {monitor.evalue:.3g} of {1 / monitor.alpha:g}"

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from kernelcal.cli.common import seed
 from kernelcal.cli.ending import naming, say, without_drops
 from kernelcal.cli.gates import Judged, draws_for_gates, ended_by, level
 from kernelcal.cli.pictures import refuse_picture, write_picture
@@ -45,7 +46,7 @@ def add_ranks(commands: Any) -> None:
         "--alpha", type=float, default=SIGNIFICANCE, metavar="P", help="level of the tests (default: %(default)s)"
     )
     ranks.add_argument("--draws", type=int, metavar="B", help=f"draws of the exact tests (default: {DRAWS})")
-    ranks.add_argument("--seed", type=int, default=0, help="seed of the draws (default: %(default)s)")
+    ranks.add_argument("--seed", type=seed, default=0, help="seed of the draws (default: %(default)s)")
     ranks.add_argument("--all-draws", action="store_true", help="do not stop early once p is clearly large")
     ranks.add_argument("--plot", type=Path, metavar="FILE", help="draw all parameters, a png, svg or pdf")
     ranks.add_argument(

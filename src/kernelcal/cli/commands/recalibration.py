@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from kernelcal.cli.commands.repaired import ReadColumns, layout_of, write_repaired
+from kernelcal.cli.commands.repaired import ReadColumns, layout_of, write_lines, write_repaired
+from kernelcal.cli.common import seed
 from kernelcal.cli.ending import FINE, naming, refused, say
 from kernelcal.cli.gates import Judged, draws_for_gates, ended_with, level, said, with_draws_of_sets
 from kernelcal.cli.reading import reading_of
 from kernelcal.defaults import DRAWS
 from kernelcal.errors import InputError, KernelcalError, naming_rows
-from kernelcal.io import Arrays, Data, ReadOptions, Source, opened, outcomes_beside, read_source
+from kernelcal.io import Data, Joined, ReadOptions, Source, is_in_lines, opened, outcomes_beside, read_source
 from kernelcal.runs import Run
 from kernelcal.stream import is_many, read_together
 from kernelcal.surroundings import refuse_place
@@ -56,6 +58,13 @@ def add_recalibrate(commands: Any) -> argparse.ArgumentParser:
         "-o", "--output", type=Path, metavar="TABLE", help="write the rows with better predictions, a csv file"
     )
     parser.add_argument(
+        "--report",
+        type=Path,
+        metavar="PAGE",
+        help="write a page of before and after, .html; a file of this name is replaced",
+    )
+    parser.add_argument("--title", metavar="TEXT", help="with --report: title of the page")
+    parser.add_argument(
         "--without-outcomes", action="store_true", help="with --apply: the file has no outcomes yet, and needs none"
     )
     group = parser.add_argument_group("rows that depend on each other")
@@ -64,7 +73,7 @@ def add_recalibrate(commands: Any) -> argparse.ArgumentParser:
     group.add_argument("--time", metavar="NAME", help="with --horizon: column of times at regular steps")
     group.add_argument("--series", metavar="NAMES", help="with --horizon: columns that tell series apart")
     parser.add_argument("--draws", type=int, metavar="B", help=f"draws of the tests (default: {DRAWS})")
-    parser.add_argument("--seed", type=int, default=0, metavar="SEED", help="seed of folds and draws")
+    parser.add_argument("--seed", type=seed, default=0, metavar="SEED", help="seed of folds and draws")
     parser.add_argument(
         "--fail-below", type=level, metavar="P", help="exit status 1 if the p-value after the map is below P"
     )
@@ -97,6 +106,10 @@ def _refuse_options(options: argparse.Namespace) -> None:
         read = [*options.files, *(Path(one) for one in (options.truth, options.apply) if one is not None)]
         if options.output.exists() and any(one.exists() and one.samefile(options.output) for one in read):
             raise InputError(f"-o {options.output} is the file that is read: name another")
+    if options.report is not None:
+        _refuse_page(options)
+    if options.title is not None and options.report is None:
+        raise InputError("--title is that of a page: say --report PAGE too")
     if options.apply is not None and (options.save is not None or options.method is not None):
         raise InputError("--apply uses a map that was fitted already: --save and --method belong to the fit")
     if options.without_outcomes and (options.apply is None or options.output is None):
@@ -105,8 +118,18 @@ def _refuse_options(options: argparse.Namespace) -> None:
         raise InputError("nothing is tested without outcomes: leave the gates out")
 
 
+def _refuse_page(options: argparse.Namespace) -> None:
+    """Refuse a page that could not be written, or has nothing to tell, before the work."""
+    from kernelcal.reporting import environment, refuse_path
+
+    if options.without_outcomes:
+        raise InputError("--report tells what the map does, which nobody knows without outcomes: leave it out")
+    refuse_path(options.report)
+    environment()
+
+
 def _run(options: argparse.Namespace) -> int:
-    from kernelcal.recalibration import Recalibration, recalibrate  # for this command alone
+    from kernelcal.recalibration import USE, Recalibration, recalibrate  # for this command alone
 
     found = None if options.apply is None else Recalibration.load(options.apply)
     if is_many(options.files[0]):
@@ -123,17 +146,20 @@ def _run(options: argparse.Namespace) -> int:
     with naming_rows(lambda row: data.row_in_words(row)):
         if found is None:
             found = recalibrate(data.y, data.predictions, options.method or "auto", **depend)
-            after, better = found.test_after, found.verdict.startswith("Use")
+            about, after = found, found.test_after
             told |= found.to_dict()
             _say_unless(options.json, found.summary())
         else:
-            after, better = _checked(found, data, depend, options, told)
+            about = _checked(found, data, depend, options, told)
+            after = None if about is None else about.test_after
     if options.save is not None:
         found.save(options.save)
         say(f"wrote {options.save}", to_errors=True)
     if source is not None and layout is not None:
         told["read_again"] = _written(found, source, layout, data, options)
-    status = _ended(options, after, better, told)
+    if options.report is not None:
+        _write_page(about, data, options)
+    status = _ended(options, after, told, better=about is not None and about.advice == USE)
     if options.json:
         say(json.dumps(told, indent=2, allow_nan=False))
     return status
@@ -163,10 +189,10 @@ def _opened(options: argparse.Namespace, found: Any) -> tuple[Source, ReadOption
     source = opened(options.files, read_as)
     if options.without_outcomes:
         names = getattr(found.fit, "names", None)
-        columns = {name: source.array(name) if source.axes(name) > 1 else source.values(name) for name in source.names}
-        number = len(next(iter(columns.values())))
-        columns[_NOT_KNOWN] = np.full(number, names[0] if names else 1)
-        return Arrays(options.files[0], columns), _without_outcomes(read_as, source, names)
+        number = len(source.cells([next(name for name in source.names if source.axes(name) == 1)])[0].numbers)
+        value = np.full(number, names[0] if names else 1)
+        beside = Joined(source, {_NOT_KNOWN: value}, {_NOT_KNOWN: _NOT_KNOWN}, np.ones(number, dtype=bool))
+        return beside, _without_outcomes(read_as, source, names)
     joined = outcomes_beside(source, read_as)
     return (source, read_as) if joined is None else (joined.source, joined.options)
 
@@ -176,6 +202,8 @@ def _without_outcomes(read_as: ReadOptions, source: Source, names: Any) -> ReadO
     if read_as.target is not None or read_as.truth is not None:
         raise InputError("--without-outcomes and a target exclude each other: leave one out")
     found = replace(read_as, target=_NOT_KNOWN)
+    if is_in_lines(source, read_as):
+        return found
     if names and not read_as.of_top_label:
         columns = [str(name) for name in names]
         if read_as.predictions is None and all(name in source.names for name in columns):
@@ -184,12 +212,10 @@ def _without_outcomes(read_as: ReadOptions, source: Source, names: Any) -> ReadO
     return found
 
 
-def _checked(
-    found: Any, data: Data, depend: dict[str, Any], options: argparse.Namespace, told: dict[str, Any]
-) -> tuple[Any, bool]:
-    """What the map does for other rows; nothing of rows of its fit, or without outcomes."""
+def _checked(found: Any, data: Data, depend: dict[str, Any], options: argparse.Namespace, told: dict[str, Any]) -> Any:
+    """What the map does for other rows; None of rows of its fit, or without outcomes."""
     if options.without_outcomes:
-        return None, False
+        return None
     seen = found.share_seen(data.predictions)
     told["share_of_the_fit"] = None if np.isnan(seen) else seen
     if seen > 0:
@@ -198,22 +224,44 @@ def _checked(
         told["verdict"] = words
         if options.fail_below is not None or options.fail_unless_better:
             raise InputError(f"{words}: gates look at rows that had no part in the fit")
-        return None, False
+        if options.report is not None:
+            raise InputError(
+                f"{words}: --report is about rows that had no part in the fit, or belongs to the fit itself"
+            )
+        return None
     if np.isnan(seen):
         _say_unless(options.json, "many predictions are equal: whether these are rows of the fit cannot be seen")
     check = found.check(data.y, data.predictions, **depend)
     _say_unless(options.json, check.summary())
     told |= check.to_dict()
-    return check.test_after, check.gain > check.gain_error
+    return check
+
+
+def _write_page(about: Any, data: Data, options: argparse.Namespace) -> None:
+    """Write the page of before and after, and say where it is."""
+    from kernelcal.reporting import recalibration_page
+
+    command = shlex.join(["kernelcal", *map(str, options.said)])
+    place = options.apply or options.save
+    apply = ["kernelcal", "recalibrate", "new.csv", "--apply", str(place or "map.json"), "--without-outcomes"]
+    use = shlex.join([*apply, "-o", "new_fixed.csv"])
+    words = {"read": data.description, "command": command}
+    words["use"] = use if place else f"{command} --save map.json\n{use}"
+    words |= {} if options.title is None else {"title": options.title}
+    page = recalibration_page(about, options.report, **words)
+    say(f"wrote {page.path}", to_errors=True)
 
 
 def _written(found: Any, source: Source, layout: ReadColumns, data: Data, options: argparse.Namespace) -> str:
-    if data.numbers is None:
-        raise InputError("-o writes a row a prediction, and this table has one in several lines: leave -o out")
     made = found(data.predictions)
     outcomes = not options.without_outcomes
     source.names[:] = [name for name in source.names if name != _NOT_KNOWN]
-    command = write_repaired(options.output, source, layout, data.numbers, made, outcomes=outcomes)
+    if data.lines is not None:
+        command = write_lines(options.output, source, layout, data.lines, made, outcomes=outcomes)
+    elif data.numbers is not None:
+        command = write_repaired(options.output, source, layout, data.numbers, made, outcomes=outcomes)
+    else:
+        raise InputError("-o writes the rows of a table, and these are not known by their numbers: leave -o out")
     say(f"wrote {options.output}", to_errors=True)
     if not options.json:
         if options.apply is None:
@@ -234,7 +282,7 @@ def _draws(options: argparse.Namespace, data: Data) -> int:
     return with_draws_of_sets(options, data).draws
 
 
-def _ended(options: argparse.Namespace, after: Any, better: bool, told: dict[str, Any]) -> int:
+def _ended(options: argparse.Namespace, after: Any, told: dict[str, Any], *, better: bool) -> int:
     if options.fail_below is None and not options.fail_unless_better:
         return FINE
     if options.fail_below is not None and after is None:

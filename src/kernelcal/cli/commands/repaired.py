@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 
 from kernelcal.arrays import to_numpy
-from kernelcal.errors import InputError
-from kernelcal.io import ReadOptions, Source, class_columns, form_of, wide_columns
+from kernelcal.io import LongLines, ReadOptions, Source, class_columns, flag, form_of, was_said, wide_columns
 from kernelcal.predictions import Bernoulli, ClassPredictions, Normal, Quantiles, Samples
 from kernelcal.surroundings import written_whole
 
-__all__ = ["ReadColumns", "layout_of", "write_repaired"]
+__all__ = ["ReadColumns", "layout_of", "write_lines", "write_repaired"]
 
 
 _KEPT = ("weights", "clusters", "horizon", "time", "series")  # options about rows, which go on to hold
@@ -46,16 +45,13 @@ class ReadColumns:
 
 
 def layout_of(source: Source, options: ReadOptions) -> ReadColumns:
-    """Find targets and predictions, as reading does; long tables are refused."""
+    """Find targets and predictions, as reading does; of long tables the lines are known once they are read."""
     form, found, _ = form_of(source, options)
     if form == "classes":
         targets, names = class_columns(source, found)
         return ReadColumns(form, found, targets, {"predictions": names})
     if form == "long":
-        raise InputError(
-            "-o writes a row a prediction, and this table has one in several lines: leave -o out and save the map, "
-            "then apply it in Python to the rows as they are read"
-        )
+        return ReadColumns(form, options, [], {})
     targets, columns = wide_columns(source, form, found)
     return ReadColumns(form, found, targets, columns)
 
@@ -87,10 +83,7 @@ def write_repaired(
     texts = {name: np.array(column.texts, dtype=object)[column.numbers[rows]] for name, column in cells.items()}
     texts |= {name: np.array([repr(float(v)) for v in values], dtype=object) for name, values in new.items()}
     order = _in_order(source.names, old, others, list(new))
-    with written_whole(path) as unfinished, open(unfinished, "w", newline="", encoding="utf-8") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(order)
-        writer.writerows(zip(*(texts[name] for name in order), strict=True))
+    _write(path, order, texts)
     about = {name: getattr(layout.options, name) for name in _KEPT}
     about = {f"--{name}": value for name, value in about.items() if value is not None}
     target = {"--target": ",".join(layout.targets)} if outcomes else {}
@@ -98,10 +91,64 @@ def write_repaired(
     return shlex.join(["kernelcal", "evaluate", str(path), *words])
 
 
-def _stated(flag: str, value: Any) -> list[str]:
+def write_lines(path: Path, source: Source, layout: ReadColumns, lines: LongLines, made: Any, *, outcomes: bool) -> str:
+    """Write the lines of a long table that were read, with these predictions; returns the command that reads them.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        A csv file.
+    source : Source
+        The table that was read.
+    layout : ReadColumns
+        What was said of it.
+    lines : LongLines
+        Which line holds which number of which prediction.
+    made : Predictions
+        As many predictions, each of as many quantiles, draws or categories.
+    outcomes : bool
+        Whether the table, or the file that was named for it, has outcomes.
+    """
+    names = [name for name in source.names if source.axes(name) == 1]
+    order = np.argsort(lines.numbers, kind="stable")
+    at = lines.numbers[order]
+    cells = dict(zip(names, source.cells(names), strict=True))
+    texts = {name: np.array(column.texts, dtype=object)[column.numbers[at]] for name, column in cells.items()}
+    numbers = lines.of(_numbers_of(made.map_arrays(to_numpy)))[order]
+    texts[lines.value] = np.array([repr(float(v)) for v in numbers], dtype=object)
+    _write(path, names, texts)
+    said = [name for name in ReadOptions.known() if was_said(layout.options, name) and name not in _DONE]
+    said = [name for name in said if outcomes or name not in ("target", "truth", "truth_keys")]
+    values = {name: getattr(layout.options, name) for name in said}
+    every = [(name, one) for name, x in values.items() for one in (x if isinstance(x, list) else [x])]
+    words = [part for name, one in every for part in _stated(flag(name), one)]
+    return shlex.join(["kernelcal", "evaluate", str(path), *words])
+
+
+_DONE = ("delimiter", "abstained", "drop_missing", "drop_target", "normalize", "crossing")  # when it was read
+
+
+def _numbers_of(batch: Any) -> np.ndarray:
+    """Quantiles, draws or probabilities of every prediction, side by side."""
+    if isinstance(batch, Quantiles):
+        return np.asarray(batch.values, dtype=np.float64)
+    if isinstance(batch, Samples):
+        return np.asarray(batch.draws, dtype=np.float64)
+    return np.asarray(batch.probabilities, dtype=np.float64)
+
+
+def _write(path: Path, order: Sequence[str], texts: dict[str, np.ndarray]) -> None:
+    """A csv file of these columns, whole or not at all."""
+    with written_whole(path) as unfinished, open(unfinished, "w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(order)
+        writer.writerows(zip(*(texts[name] for name in order), strict=True))
+
+
+def _stated(option: str, value: Any) -> list[str]:
     if value is True:
-        return [flag]
-    return [f"{flag}={value}"] if str(value).startswith("-") else [flag, str(value)]
+        return [option]
+    return [f"{option}={value}"] if str(value).startswith("-") else [option, str(value)]
 
 
 def _in_order(names: Sequence[str], old: set[str], others: Sequence[str], new: list[str]) -> list[str]:

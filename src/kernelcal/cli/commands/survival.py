@@ -9,7 +9,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from kernelcal.cli.common import spread_out
+from kernelcal.cli.common import seed, spread_out
 from kernelcal.cli.ending import FINE, naming, refused, say, without_drops
 from kernelcal.cli.gates import Judged, draws_for_gates, ended_by, level, with_draws_of_groups
 from kernelcal.cli.pictures import refuse_picture, write_picture
@@ -60,7 +60,7 @@ def add_survival(commands: Any) -> None:
     command.add_argument("--confidence-level", type=float, default=CONFIDENCE_LEVEL, metavar="P", help="coverage")
     command.add_argument("--alpha", type=float, default=SIGNIFICANCE, metavar="P", help="level of the verdict")
     command.add_argument("--draws", type=int, metavar="B", help=f"draws of the test (default: {DRAWS})")
-    command.add_argument("--seed", type=int, default=0, help="seed of the draws (default: %(default)s)")
+    command.add_argument("--seed", type=seed, default=0, help="seed of the draws (default: %(default)s)")
     command.add_argument(
         "--plot", type=Path, metavar="FILE", help="draw residuals and the last horizon, png, svg or pdf"
     )

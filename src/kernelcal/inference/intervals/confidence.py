@@ -107,6 +107,13 @@ class Interval(Shown):
         What the reader must know.
     name : str
         Of what: SKCE or CKCE.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> found = kc.confidence_interval([0, 1, 1, 0] * 5, [0.2, 0.8, 0.7, 0.4] * 5, draws=99)
+    >>> found.method, found.lower <= found.upper
+    ('percentile bootstrap without pairs of a row with itself', True)
     """
 
     estimate: float

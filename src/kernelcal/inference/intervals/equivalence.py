@@ -51,6 +51,13 @@ class Equivalence(Shown):
         What the reader must know.
     alpha : float
         Level of the verdict.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> found = kc.equivalence_test([0, 1, 1, 0] * 25, [0.2, 0.8, 0.7, 0.4] * 25, within=0.5)
+    >>> found.pvalue < 0.05, round(found.root, 3) < 0.5
+    (True, True)
     """
 
     within: float

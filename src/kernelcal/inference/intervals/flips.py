@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,16 +17,36 @@ from kernelcal.pairs import PairMatrix
 from kernelcal.predictions import ClassPredictions
 from kernelcal.residuals import ClassResidual, LabelFeatures
 
-__all__ = ["MOST", "Flips", "Part"]
+__all__ = ["MOST", "Flipped", "Flips", "Part"]
 
 
 MOST = 6.0  # standard deviations: draws do not tell deeper levels apart, and flips grow with their square
 _STRIP = 2**19  # numbers of some rows of the matrix, which fit the cache
 _FLIPPED = 2**17  # the same of rows that are flipped: several arrays of them are held
 _BYTES = 2**27
+_KEPT = 2**21  # drawn rows that may be flipped at any level, which are looked for once
 
 Part = tuple[np.ndarray, Callable[[np.ndarray], np.ndarray] | None]  # features, and their factors of counts
-AtOnce = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class Flipped:
+    """Copies of drawn rows that have another outcome, of some draws.
+
+    Attributes
+    ----------
+    draws, rows : numpy.ndarray of shape (f,)
+        The draw and the row of each copy, draws ascending; several copies of a row stand beside each other.
+    counts : numpy.ndarray of shape (f,)
+        How often the draw has the row.
+    labels : numpy.ndarray
+        The other outcome, of every draw.
+    """
+
+    draws: np.ndarray
+    rows: np.ndarray
+    counts: np.ndarray
+    labels: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +80,7 @@ class Flips:
     law : LabelLaw
         Of the labels.
     at_once : callable, optional
-        Changes for counts, flips and labels where the rows of M are not at hand: all rows at once.
+        Changes of draws for what is flipped, where the rows of M are not at hand.
     units : DependentUnits, optional
         Drawn in the place of rows, which are in their order; pairs that they leave out change nothing. Of a unit that
         is flipped every row has the label of the draw with probability `alike` over the rows of a unit.
@@ -76,7 +97,7 @@ class Flips:
     targets: np.ndarray
     weights: np.ndarray
     law: LabelLaw
-    at_once: AtOnce | None = None
+    at_once: Callable[[Flipped], np.ndarray] | None = None
     units: DependentUnits | None = None
     alike: float = 1.0
     _known: dict[float, np.ndarray] = field(default_factory=dict)
@@ -105,27 +126,68 @@ class Flips:
     def changes(self, surprises: float) -> np.ndarray:
         """Changes of every draw with so many surprises, at most those of 6 standard deviations, shape (draws,)."""
         surprises = min(surprises, MOST**2 / 2)
-        if surprises not in self._known:
+        if surprises not in self._known and self.at_once is not None:
+            self._known[surprises] = self.at_once(self._flipped(surprises))
+        elif surprises not in self._known:
             step = max(1, _BYTES // (32 * len(self.targets)))  # draws that fit the memory together
             parts = [self._of(first, min(first + step, self.draws), surprises) for first in range(0, self.draws, step)]
             self._known[surprises] = np.concatenate(parts)
         return self._known[surprises]
+
+    def _flipped(self, surprises: float) -> Flipped:
+        """What is flipped in all draws: of all copies that the most surprises flip, those that these do."""
+        copies, uniforms = self._copies(surprises) if self._likely is None else self._likely
+        chosen = uniforms < self._share(surprises)[copies.rows]
+        return Flipped(copies.draws[chosen], copies.rows[chosen], copies.counts[chosen], copies.labels)
+
+    @cached_property
+    def _likely(self) -> tuple[Flipped, np.ndarray] | None:
+        """Copies that the most surprises flip, with their uniform numbers; None where they are too many."""
+        most = MOST**2 / 2
+        return self._copies(most) if self.draws * float(self._share(most).sum()) <= _KEPT else None
+
+    def _copies(self, surprises: float) -> tuple[Flipped, np.ndarray]:
+        """Copies that are flipped, draws as many at a time as fit the memory."""
+        n, share, found = len(self.targets), self._share(surprises), []
+        largest, step = float(share.max()), max(1, _BYTES // (40 * n))
+        labels = np.empty(self.draws, dtype=np.intp)
+        for start in range(0, self.draws, step):
+            part = slice(start, min(start + step, self.draws))
+            uniforms = self.source.uniforms(start, part.stop, 2 * n + 1)
+            labels[part] = self._labels(uniforms)
+            for draw, numbers in enumerate(uniforms, start):
+                likely = np.flatnonzero(numbers[n : 2 * n] < largest)
+                place = (numbers[:n] * n).astype(np.intp)
+                row = place[likely]
+                chosen = (numbers[n + likely] < share[row]) & (self.targets[row] != labels[draw])
+                order = np.argsort(row[chosen], kind="stable")
+                likely, row = likely[chosen][order], row[chosen][order]
+                counts = np.bincount(place, minlength=n)[row]
+                found.append((np.full(len(row), draw), row, counts, numbers[n + likely]))
+        draws, rows, counts, numbers = (np.concatenate(columns) for columns in zip(*found, strict=True))
+        return Flipped(draws, rows, counts, labels), numbers
+
+    def _share(self, surprises: float) -> np.ndarray:
+        """Probability that a copy of each row is flipped, shape (n,)."""
+        eps = surprises * self.law.each / len(self.targets) * self.weights / self.weights.mean()
+        return np.asarray(eps / (1 + eps))
+
+    def _labels(self, uniforms: np.ndarray) -> np.ndarray:
+        """Labels of some draws, for their uniform numbers, of which the last one is for the label."""
+        return np.searchsorted(np.cumsum(self.law.labels)[:-1], uniforms[:, -1], side="right")
 
     def _of(self, start: int, stop: int, surprises: float) -> np.ndarray:
         n, draws = len(self.targets), stop - start
         if self.units is not None:
             return self._of_units(self.units, start, stop, surprises)
         counts, uniforms = self.source.resampled(start, stop, n, more=n + 1)
-        eps = surprises * self.law.each / n * self.weights / self.weights.mean()
-        place = (uniforms[:, :n] * n).astype(np.intp)
-        flipped = uniforms[:, n : 2 * n] < (eps / (1 + eps))[place]
-        bounds = np.cumsum(self.law.labels)[:-1]
-        labels = np.searchsorted(bounds, uniforms[:, 2 * n], side="right")
+        place, labels = (uniforms[:, :n] * n).astype(np.intp), self._labels(uniforms)
+        flipped = uniforms[:, n : 2 * n] < self._share(surprises)[place]
         flipped &= self.targets[place] != labels[:, None]
         flips = np.zeros((n, draws))
         draw, number = np.nonzero(flipped)
         np.add.at(flips, (place[draw, number], draw), 1.0)
-        return self.of_flips(counts, flips, labels) if self.at_once is None else self.at_once(counts, flips, labels)
+        return self.of_flips(counts, flips, labels)
 
     def _of_units(self, units: DependentUnits, start: int, stop: int, surprises: float) -> np.ndarray:
         """Numbers of a draw: G for the units drawn, G for which of them are flipped, n for their rows, one a label."""
@@ -137,10 +199,10 @@ class Flips:
         draw, which = np.nonzero(uniforms[:, number : 2 * number] < eps / (1 + eps))
         flipped = np.zeros((number, stop - start))
         np.add.at(flipped, (place[draw, which], draw), 1.0)
-        labels = np.searchsorted(np.cumsum(self.law.labels)[:-1], uniforms[:, -1], side="right")
+        labels = self._labels(uniforms)
         alike = (uniforms[:, 2 * number : -1] < share) & (self.targets != labels[:, None])
         counts, flips = counts[units.unit], flipped[units.unit] * alike.T
-        return self.of_flips(counts, flips, labels) if self.at_once is None else self.at_once(counts, flips, labels)
+        return self.of_flips(counts, flips, labels)
 
     def of_flips(self, counts: np.ndarray, flips: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Changes for how often each row is drawn and flipped, of shape (n, B), and the label of each draw."""

@@ -49,6 +49,16 @@ class Request:
     units
         Units in the place of rows, where rows depend on each other (``UnitPairs``, ``BlockUnits``, ``OperatorUnits``);
         else None. Case and statistic are then in their order.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.cases import Case
+    >>> from kernelcal.inference import Request
+    >>> from kernelcal.runs import Run
+    >>> case = Case.of([0, 1, 1, 0], [0.2, 0.8, 0.7, 0.4])
+    >>> len(Request(case, kc.SKCE().prepare(case.predictions), Run()).case)
+    4
     """
 
     case: Case
@@ -104,6 +114,14 @@ class Spread:
         What the reader must know of it.
     units : str
         What took the place of rows, to be said after the method; empty where nothing did.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelcal.inference import block_spread
+    >>> spread = block_spread(np.array([0.1, 0.2, 0.3, 0.2]))
+    >>> round(spread.estimate, 3), [round(end, 3) for end in spread.ends(0.95)]
+    (0.2, [0.07, 0.33])
     """
 
     estimate: float
@@ -130,6 +148,14 @@ class IntervalMethod:
         Why it takes no case weights, and what does; empty where it takes them.
     of_units : bool
         Whether it works on `Request.units` where rows depend on each other; else it is refused for such rows.
+
+    Examples
+    --------
+    >>> from kernelcal.inference import IntervalMethod, block_spread
+    >>> import numpy as np
+    >>> half = IntervalMethod(lambda request: block_spread(np.array([0.1, 0.2, 0.3])), "of three values")
+    >>> half.label
+    'of three values'
     """
 
     spread: Callable[[Request], Spread]
@@ -359,6 +385,13 @@ def block_spread(values: np.ndarray, surprises: Surprises | None = None, size: i
     """Law of the mean of block values: Student's, of one degree of freedom less than there are blocks.
 
     The upper end is that with pseudo-surprises where it is larger, on the scale of the root as of all pairs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelcal.inference import block_spread
+    >>> round(block_spread(np.array([0.1, 0.2, 0.3, 0.2])).upper(0.95), 3)
+    0.296
     """
     from scipy.special import stdtr, stdtrit
 

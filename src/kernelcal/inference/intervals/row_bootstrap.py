@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 
 from kernelcal.arrays import row_slices
 from kernelcal.dependence import DependentUnits
 from kernelcal.errors import KernelcalWarning
-from kernelcal.inference.intervals.flips import Flips
+from kernelcal.inference.draws import Draws
+from kernelcal.inference.intervals.flips import Flipped, Flips
 from kernelcal.inference.intervals.methods import IntervalMethod, Request, Spread, of_draws
 from kernelcal.inference.intervals.surprises import LabelLaw, Surprises, label_law
 from kernelcal.pairs import ExactPairs, RandomFourier
@@ -19,7 +21,7 @@ from kernelcal.predictions import ClassPredictions, Predictions
 from kernelcal.registry import Registry
 from kernelcal.residuals import ClassResidual, FeatureResidual
 from kernelcal.statistics import CKCE
-from kernelcal.statistics.conditional import MATRIX_UP_TO, PreparedCKCE
+from kernelcal.statistics.conditional import MATRIX_UP_TO, ByFeatures, PreparedCKCE
 from kernelcal.statistics.pairwise import not_definite
 
 __all__ = [
@@ -80,6 +82,7 @@ def say_bootstrap_cost(statistic: CKCE, predictions: Predictions, draws: int) ->
 
 _RUNS = 256  # rows whose left-out pairs are looked at together
 _BYTES = 2**28  # for the residuals of one batch of draws
+_KEPT_BYTES = 2**26  # coefficients of all draws, which flips of any number of surprises ask for again
 
 
 class RowBootstrap:
@@ -117,6 +120,7 @@ class RowBootstrap:
         self.r = r = prepared.observed(targets)
         self.e, mr = self.operator.regression(r)
         self.pairs = self.operator.pairs(self.e)
+        self._kept: tuple[Draws, np.ndarray] | None = None
         self.units = units
         if units is None:
             own = self.operator.diagonal
@@ -159,19 +163,24 @@ class RowBootstrap:
     @property
     def draws_at_once(self) -> int:
         """Draws whose counts, or whose residuals and solutions, fit the memory."""
+        if isinstance(self.operator, ByFeatures):
+            return max(1, _BYTES // (40 * (len(self) + self.operator.size * self.e.shape[1])))
         return max(1, _BYTES // (40 * (len(self) if self.pairs is not None else self.e.size)))
 
     def values(self, counts: np.ndarray) -> np.ndarray:
         """Values of drawn rows or units, for how often each is drawn, shape (n, B) or (G, B): shape (B,)."""
+        rows, rest = self._of_counts(counts)
+        if self.pairs is None:
+            return rest + self.operator.drawn(self.e, rows)
+        return np.asarray(rest + np.einsum("nb,nb->b", rows, self.pairs @ rows))
+
+    def _of_counts(self, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """``w - 1`` of every row, and all but the sum over pairs."""
         more = counts - 1
         linear, own = self.linear @ more, self.own @ more**2
         if self.units is not None:
             own, more = own + self.next @ (more[1:] * more[:-1]), more[self.units.unit]
-        if self.pairs is None:
-            pairs = self.operator.quadratic(more[:, :, None] * self.e[:, None, :])
-        else:
-            pairs = np.einsum("nb,nb->b", more, self.pairs @ more)
-        return self.estimate + linear + pairs - own
+        return more, self.estimate + linear - own
 
     def surprised(
         self, request: Request, drawn: np.ndarray, law: LabelLaw | None = None
@@ -196,21 +205,61 @@ class RowBootstrap:
             self.targets.astype(np.intp),
             weights,
             law,
-            None if self.pairs is not None or self.units is not None else lambda *drawn: self._flipped(flips, *drawn),
+            None if self.pairs is not None or self.units is not None else lambda some: self._flipped(flips, some),
             **({} if self.units is None else {"units": self.units, "alike": request.units.sharing.rows}),
         )
         return lambda surprises: drawn + flips.changes(surprises)
 
-    def _flipped(self, of: Flips, counts: np.ndarray, flips: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        """Changes by flips of drawn rows where the operator has no matrix: all rows of some draws at once."""
-        found = np.empty(counts.shape[1])
-        for part in row_slices(len(found), self.draws_at_once):
-            delta = of.features.of(labels[part])[None] - of.features.of(of.targets)[:, None]
-            delta = delta * (flips[:, part] * of.scale[:, None])[:, :, None]
-            x = self.r[:, None, :] + (counts[:, part] - 1)[:, :, None] * self.e[:, None, :]
-            own = np.einsum("n,nbk,nbk->b", self.operator.diagonal, 2 * x + delta, delta)
-            found[part] = self.operator.quadratic(x + delta) - self.operator.quadratic(x) - own
+    def _flipped(self, of: Flips, flipped: Flipped) -> np.ndarray:
+        """Changes by flips of drawn rows where the operator has no matrix, some draws at a time.
+
+        With x the drawn rows and d the change of a copy: ``sum M_ij (2 <x_i, d_j> + <d_i, d_j>)`` over different rows.
+        Of features that is ``2 <Q'x, Q'd> + |Q'd|^2`` less the pairs of a row with itself, and only Q'd is made anew.
+        """
+        copies = of.scale[flipped.rows, None] * (
+            of.features.of(flipped.labels[flipped.draws]) - of.features.of(of.targets[flipped.rows])
+        )
+        first = np.ones(len(copies), dtype=bool)  # copies of a row change it together
+        first[1:] = (np.diff(flipped.rows) != 0) | (np.diff(flipped.draws) != 0)
+        starts = np.flatnonzero(first)
+        delta = np.add.reduceat(copies, starts) if len(starts) else copies
+        rows, draws, counts = flipped.rows[first], flipped.draws[first], flipped.counts[first]
+        x = self.r[rows] + (counts - 1)[:, None] * self.e[rows]
+        own = self.operator.diagonal[rows] * np.einsum("fk,fk->f", 2 * x + delta, delta)
+        found = -np.bincount(draws, own, minlength=of.draws)
+        step = self.draws_at_once
+        for start in range(0, of.draws, step):
+            part = slice(start, min(start + step, of.draws))
+            inside = slice(*np.searchsorted(draws, [part.start, part.stop]))
+            found[part] += self._changed(of, part, rows[inside], delta[inside], draws[inside] - start)
         return found
+
+    def _changed(self, of: Flips, part: slice, rows: np.ndarray, delta: np.ndarray, draws: np.ndarray) -> np.ndarray:
+        """``sum_ij M_ij <2 x_i + d_i, d_j>`` of some draws."""
+        number = part.stop - part.start
+        if isinstance(self.operator, ByFeatures):
+            changes = self.operator.coefficients_of(rows, delta, draws, number)
+            before = self._coefficients(of, part)
+            return np.asarray(2 * np.einsum("dkb,bdk->b", before, changes) + np.einsum("bdk,bdk->b", changes, changes))
+        more = of.source.resampled(part.start, part.stop, len(self))[0] - 1
+        x = self.r[:, None, :] + more[:, :, None] * self.e[:, None, :]
+        before = self.operator.quadratic(x)
+        x[rows, draws] += delta
+        return self.operator.quadratic(x) - before
+
+    def _coefficients(self, of: Flips, part: slice) -> np.ndarray:
+        """``Q'x`` of the drawn rows ``x = r + (w - 1) e`` of some draws, shape (D, k, B): kept where they fit."""
+        assert isinstance(self.operator, ByFeatures)  # for the type checker
+        if self._kept is not None and self._kept[0] is of.source:
+            return self._kept[1][:, :, part]
+        more = of.source.resampled(part.start, part.stop, len(self))[0] - 1
+        return self._observed + self.operator.coefficients(self.e, more)
+
+    @cached_property
+    def _observed(self) -> np.ndarray:
+        """``Q'r``, shape (D, k, 1)."""
+        assert isinstance(self.operator, ByFeatures)  # for the type checker
+        return self.operator.coefficients(self.r, np.ones((len(self), 1)))
 
     def _widened(self, drawn: np.ndarray, request: Request) -> Callable[[float], np.ndarray]:
         """Draws about the estimate, by the noise of residuals alone: the operator weighs outcomes alike."""
@@ -230,11 +279,23 @@ class RowBootstrap:
 
     def drawn(self, request: Request) -> np.ndarray:
         """Values of as many draws as asked for."""
-        values, number = [], len(self) if self.units is None else len(self.units)
-        for first in range(0, request.run.draws, self.draws_at_once):
-            stop = min(first + self.draws_at_once, request.run.draws)
-            values.append(self.values(request.source.resampled(first, stop, number)[0]))
-            request.run.tell(stop)
+        values, number, draws = [], len(self) if self.units is None else len(self.units), request.run.draws
+        operator, kept = self.operator, None
+        if isinstance(operator, ByFeatures) and self.units is None:
+            shape = (operator.size, self.e.shape[1], draws)
+            kept = np.empty(shape) if 8 * np.prod(shape) <= _KEPT_BYTES else None
+        for first in range(0, draws, self.draws_at_once):
+            part = slice(first, min(first + self.draws_at_once, draws))
+            counts = request.source.resampled(part.start, part.stop, number)[0]
+            if kept is None or not isinstance(operator, ByFeatures):
+                values.append(self.values(counts))
+            else:
+                rows, rest = self._of_counts(counts)
+                found = operator.coefficients(self.e, rows)
+                values.append(rest + np.einsum("dkb,dkb->b", found, found))
+                kept[:, :, part] = found + self._observed
+            request.run.tell(part.stop)
+        self._kept = None if kept is None else (request.source, kept)
         return np.concatenate(values)
 
 

@@ -44,6 +44,14 @@ class ChiSquareSum:
     References
     ----------
     Kuonen (1999), Biometrika 86.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelcal.inference import ChiSquareSum
+    >>> law = ChiSquareSum(np.array([1.0]))
+    >>> round(law.tail(3.841458820694124), 6), law.mean
+    (0.05, 1.0)
     """
 
     weights: np.ndarray

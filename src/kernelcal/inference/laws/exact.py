@@ -55,6 +55,13 @@ class Exact(NullLaw):
     References
     ----------
     Dwass (1957); Barnard (1963).
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.inference import Exact
+    >>> kc.calibration_test([1] * 30, [0.5] * 30, null=Exact(), draws=99).pvalue
+    0.01
     """
 
     label: ClassVar[str] = "exact, targets redrawn from the predictions"
@@ -91,6 +98,16 @@ def exact_null(prepared: Prepared, case: Case, run: Run, source: Draws | None = 
     The test looks after 99, 199, 399, ... draws and stops when the p-value is above 0.2. This is exact: for a
     level a <= 0.2 a rejection needs the full number of draws, whose p-value is valid; for a > 0.2 it implies a
     first look with p <= a, which is valid too.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.cases import Case
+    >>> from kernelcal.inference import exact_null
+    >>> from kernelcal.runs import Run
+    >>> case = Case.of([1] * 20, [0.5] * 20)
+    >>> exact_null(kc.ECE().prepare(case.predictions), case, Run(draws=99)).pvalue
+    0.01
     """
     source = Draws(run.rng, "draws of a test") if source is None else source
     case = case.in_cells if prepared.by_cells else case
@@ -173,6 +190,17 @@ class DrawnValues(Shown):
         Whether an early look ended the draws.
     merge : Merge or None
         How the statistics became one p-value; None: each by itself, all alike.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.cases import Case
+    >>> from kernelcal.inference import exact_null
+    >>> from kernelcal.runs import Run
+    >>> case = Case.of([1] * 20, [0.5] * 20)
+    >>> drawn = exact_null(kc.ECE().prepare(case.predictions), case, Run(draws=99))
+    >>> drawn.draws, drawn.values.shape
+    (99, (100, 1))
     """
 
     values: np.ndarray
@@ -259,6 +287,15 @@ class Swap(NullLaw):
     References
     ----------
     The exchangeability of rank histograms and of simulation-based calibration, as a permutation test (Dwass 1957).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kernelcal as kc
+    >>> from kernelcal.inference import Swap
+    >>> draws = np.random.default_rng(0).normal(size=(30, 9))
+    >>> kc.calibration_test(draws[:, 0] + 3, kc.Samples(draws), null=Swap(), draws=99).pvalue
+    0.01
     """
 
     label: ClassVar[str] = "exact, the outcome swapped with the draws"

@@ -39,6 +39,17 @@ class Problem:
         How many draws, whether fewer suffice, and whom to tell.
     source : Draws
         Where the draws come from.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.cases import Case
+    >>> from kernelcal.inference import Draws, Exact, Problem
+    >>> from kernelcal.runs import Run
+    >>> case, statistic = Case.of([1] * 20, [0.5] * 20), kc.ECE()
+    >>> problem = Problem(case, statistic, statistic.prepare(case.predictions), Run(draws=99), Draws(0, "example"))
+    >>> Exact().test(problem).pvalue
+    0.01
     """
 
     case: Case
@@ -73,6 +84,12 @@ class Outcome:
     flips : numpy.ndarray of shape (draws, sums), or None
         Of clusters that differ by more than a common shift, sums whose signs were flipped: p-values of such sums are
         not below those among these.
+
+    Examples
+    --------
+    >>> from kernelcal.inference import Member, Outcome
+    >>> Outcome(0.01, (Member("slope", 1.2, 0.01, 3.1),), "slope").fired
+    'slope'
     """
 
     pvalue: float
@@ -103,6 +120,12 @@ class NullLaw(ABC):
         Estimators of a mean over pairs of rows whose law it is; empty where it serves every statistic.
     weighted : bool
         Whether it takes case weights; a law that does not say so is not asked with any.
+
+    Examples
+    --------
+    >>> from kernelcal.inference import Exact, NullLaw, Saddlepoint
+    >>> isinstance(Exact(), NullLaw), isinstance(Saddlepoint(), NullLaw)
+    (True, True)
     """
 
     label: ClassVar[str]
@@ -174,7 +197,15 @@ def finite(prepared: Prepared, value: float) -> float:
 def one_member(
     prepared: Prepared, value: float, pvalue: float, deviation: float, draws: int = 0, notes: tuple[str, ...] = ()
 ) -> Outcome:
-    """Outcome of a single statistic; a p-value below the smallest number is given as that number, never as 0."""
+    """Outcome of a single statistic; a p-value below the smallest number is given as that number, never as 0.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.inference import one_member
+    >>> one_member(kc.SKCE().prepare(kc.Bernoulli([0.2, 0.7, 0.6])), 0.3, 0.0, 5.0).pvalue > 0
+    True
+    """
     name, value = prepared.names[0], finite(prepared, value)
     pvalue = min(max(finite(prepared, pvalue), _SMALLEST), 1.0)
     return Outcome(pvalue, (Member(name, value, pvalue, deviation),), name, draws, notes=notes)

@@ -75,6 +75,14 @@ class Bootstrap(_Resampled):
     References
     ----------
     Widmann, Lindsten, Zachariah (2019), Theorem G.2; Arcones and Gine (1992).
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.inference import Bootstrap
+    >>> y, p = kc.datasets.m2(3).sample(60, rng=0)
+    >>> kc.calibration_test(y, p, statistic="skce", null=Bootstrap(), draws=99).pvalue
+    0.01
     """
 
     label: ClassVar[str] = "Arcones-Gine bootstrap of the rows"
@@ -108,6 +116,14 @@ class Wild(_Resampled):
     References
     ----------
     Glaser et al. (2023), section 6.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.inference import Wild
+    >>> y, p = kc.datasets.m2(3).sample(60, rng=0)
+    >>> kc.calibration_test(y, p, statistic="skce", null=Wild(), draws=99).pvalue
+    0.01
     """
 
     label: ClassVar[str] = "wild bootstrap with random signs"
@@ -149,6 +165,14 @@ class Consistency(NullLaw):
     References
     ----------
     Broecker and Smith (2007); Vaicenavicius et al. (2019).
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.inference import Consistency
+    >>> y, p = kc.datasets.m2(3).sample(60, rng=0)
+    >>> kc.calibration_test(y, p, statistic="ece", null=Consistency(), draws=99).pvalue
+    0.01
     """
 
     label: ClassVar[str] = "consistency resampling, predictions and targets resampled"

@@ -70,6 +70,14 @@ class Pearson(NullLaw):
     References
     ----------
     Widmann, Lindsten, Zachariah (2021), Remark B.2; Gretton et al. (2007).
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.inference import Pearson
+    >>> y, p = kc.datasets.m2(3).sample(60, rng=0)
+    >>> kc.calibration_test(y, p, statistic="skce", null=Pearson()).pvalue < 0.01
+    True
     """
 
     label: ClassVar[str] = "Pearson type III law, three moments from the data"
@@ -103,6 +111,14 @@ class Spectrum(NullLaw):
     References
     ----------
     Widmann, Lindsten, Zachariah (2021), Remark B.2; Gretton et al. (2009).
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.inference import Spectrum
+    >>> y, p = kc.datasets.m2(3).sample(60, rng=0)
+    >>> kc.calibration_test(y, p, statistic="skce", null=Spectrum()).pvalue < 0.01
+    True
     """
 
     label: ClassVar[str] = "spectrum of the centred matrix, from the data"
@@ -165,6 +181,15 @@ class Block(NullLaw):
     ----------
     Widmann, Lindsten, Zachariah (2019), Corollary 1; (2021), Remark B.1, whose second formula prints the root over
     ``floor(n/b)`` alone, and Corollary B.5, which prints ``sqrt(b)`` for b and another variance: corrected here.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.inference import Block
+    >>> y, p = kc.datasets.m3(3).sample(60, rng=0)
+    >>> statistic = kc.SKCE(estimator="block", block_size=10)
+    >>> kc.calibration_test(y, p, statistic=statistic, null=Block()).pvalue < 0.05
+    True
     """
 
     label: ClassVar[str] = "normal law of the block values"
@@ -222,6 +247,13 @@ class Bound(NullLaw):
     References
     ----------
     Widmann, Lindsten, Zachariah (2019), Lemma 2, and appendix H.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.inference import Bound
+    >>> kc.calibration_test([1] * 30, [0.5] * 30, statistic="skce", null=Bound()).pvalue < 1
+    True
     """
 
     label: ClassVar[str] = "distribution-free bound"
@@ -284,6 +316,13 @@ class Saddlepoint(NullLaw):
     References
     ----------
     Kuonen (1999); Chen and Lumley (2019); the covariance is exact by the definition of calibration.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.inference import Saddlepoint
+    >>> kc.calibration_test([1] * 30, [0.5] * 30, statistic="skce", null=Saddlepoint()).pvalue < 1e-6
+    True
     """
 
     label: ClassVar[str] = "known law given the predictions, saddlepoint"

@@ -13,7 +13,7 @@ from kernelcal.defaults import SIGNIFICANCE
 from kernelcal.dependence import Dependence, mean_law
 from kernelcal.errors import InputError
 from kernelcal.inference.result import Member
-from kernelcal.inference.test.number_family import FACTORS, number_kernel, number_merge, number_parts
+from kernelcal.inference.test.number_family import FACTORS, SHARE, number_kernel, number_merge, number_parts
 from kernelcal.inference.test.quantile_family import QUANTILE_FACTORS, PreparedQuantileKernels, quantile_merge
 from kernelcal.kernels import (
     PIT,
@@ -169,6 +169,14 @@ class DefaultFamily(Statistic):
         Default: exact pairs while a draw takes at most 1.7 ms a kernel (any number of rows of one
         probability, whose pairs a scan sums, 3,000 of ten classes, 600 of numbers), above it Nystrom features. The
         level is exact with either.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> y, p = kc.datasets.m2(3).sample(60, rng=0)
+    >>> test = kc.calibration_test(y, p, statistic=kc.DefaultFamily(factors=[1.0]), draws=99)
+    >>> test.pvalue, [member.name for member in test.members][:3]
+    (0.01, ['slope', 'bias', 'bins'])
     """
 
     kernel: Stationary = field(default_factory=Laplacian)
@@ -265,7 +273,7 @@ class DefaultFamily(Statistic):
         exact = prepared(ExactPairs())
         columns = exact.residual.dimension
         landmarks = _landmarks(len(predictions), predictions.columns, columns, exact.forms.seconds_per_draw)
-        return prepared(Nystrom(landmarks)) if landmarks else exact
+        return prepared(Nystrom(landmarks, share=SHARE)) if landmarks else exact
 
     def resolved(self, predictions: Predictions, weights: np.ndarray | None = None) -> DefaultFamily:
         """Fix the lengthscale that the factors multiply, and that of the target kernel."""

@@ -42,6 +42,13 @@ class GivenFamily(Statistic):
         Columns of the rows that it is prepared for.
     family : DefaultFamily
         The other members.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.inference import DefaultFamily, GivenFamily
+    >>> issubclass(GivenFamily, kc.statistics.Statistic)
+    True
     """
 
     given: Covariates

@@ -25,8 +25,10 @@ from kernelcal.statistics import SKCE, Merge, NumberSignals
 from kernelcal.statistics.pairwise import PreparedPairMean
 from kernelcal.statistics.signals import PreparedNumberSignals
 
-__all__ = ["FACTORS", "number_kernel", "number_merge", "number_parts", "number_targets"]
+__all__ = ["FACTORS", "SHARE", "number_kernel", "number_merge", "number_parts", "number_targets"]
 
+
+SHARE = 0.999  # of the squared eigenvalues of a kernel, which its features keep
 
 FACTORS = (2**-3, 2**-1)  # finer structure than 1/8 of the median needs more rows than files have
 
@@ -106,4 +108,6 @@ def _engine(n: int, features: int | None) -> Engine:
         return ExactPairs()
     landmarks = _LANDMARKS if n * features <= _LARGE else _FEW_LANDMARKS
     pairs = 8 * PRODUCT * n * n * features  # features pay off from some hundred rows
-    return ExactPairs() if pairs <= max(_SECONDS, FEATURE * landmarks * n * features) else Nystrom(landmarks)
+    return (
+        ExactPairs() if pairs <= max(_SECONDS, FEATURE * landmarks * n * features) else Nystrom(landmarks, share=SHARE)
+    )

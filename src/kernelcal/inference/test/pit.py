@@ -125,6 +125,13 @@ class UniformPIT(Statistic):
 
     Its law under calibration is that of uniform numbers, or of redrawn targets where distribution functions have jumps;
     it has no other null law and no case weights.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.inference import UniformPIT
+    >>> kc.calibration_test([3.0] * 30, kc.Normal([0.0] * 30, 1.0), statistic=UniformPIT(), draws=99).pvalue
+    0.01
     """
 
     def estimated(self, case: Case) -> Estimate:

@@ -1,6 +1,7 @@
 """Which columns of a file hold what, and which rows are kept."""
 
 from kernelcal.io.columns.dependent import Dependents, dependents_of_rows, dependents_of_units
+from kernelcal.io.columns.identity import identities, mixed
 from kernelcal.io.columns.levels import (
     check_shapes,
     column_levels,
@@ -74,6 +75,7 @@ __all__ = [
     "groups_of_units",
     "has_usual_predictions",
     "holes",
+    "identities",
     "is_one_hot",
     "kept_given",
     "kept_groups",
@@ -85,6 +87,7 @@ __all__ = [
     "listed",
     "merged_levels",
     "missing_words",
+    "mixed",
     "name_positions",
     "read_targets",
     "refuse_a_lonely_number",

@@ -37,7 +37,14 @@ CROSSING = ("raise", "sort")
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What the user said about the file; see the command line's help."""
+    """What the user said about the file; see the command line's help.
+
+    Examples
+    --------
+    >>> from kernelcal.io import ReadOptions
+    >>> ReadOptions(target="died", kind="percent").kind
+    'percent'
+    """
 
     target: str | None = None
     predictions: str | None = None

@@ -112,7 +112,16 @@ class TargetPairs:
 
 
 def point(kernel: Kernel, y: Array, z: Array, event_ndim: int) -> Array:
-    """Kernel between targets whose leading axes broadcast."""
+    """Kernel between targets whose leading axes broadcast.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kernelcal as kc
+    >>> from kernelcal.kernels import point
+    >>> point(kc.Gaussian(1.0), np.array([0.0, 1.0]), np.array([0.0, 3.0]), 0).round(4)
+    array([1.    , 0.1353])
+    """
     return kernel.evaluate(TargetPairs(_floating(y), _floating(z), vector=event_ndim == 1))
 
 

@@ -34,7 +34,15 @@ CROSS: dict[tuple[type, type, type], Rule] = {}
 
 
 def mean_of(kernel: type[Kernel], family: type) -> Callable[[Rule], Rule]:
-    """Register ``f(kernel, p, y) = E k(Z, y)`` as the closed form of a kernel and a family."""
+    """Register ``f(kernel, p, y) = E k(Z, y)`` as the closed form of a kernel and a family.
+
+    Examples
+    --------
+    >>> import inspect
+    >>> from kernelcal.kernels import mean_of
+    >>> list(inspect.signature(mean_of).parameters)
+    ['kernel', 'family']
+    """
 
     def register(rule: Rule) -> Rule:
         MEAN[kernel, family] = rule
@@ -47,6 +55,13 @@ def cross_of(kernel: type[Kernel], left: type, right: type) -> Callable[[Rule], 
     """Register ``f(kernel, p, q) = E k(Z, Z')`` as the closed form of a kernel and two families.
 
     For two different families it also serves the opposite order.
+
+    Examples
+    --------
+    >>> import inspect
+    >>> from kernelcal.kernels import cross_of
+    >>> list(inspect.signature(cross_of).parameters)
+    ['kernel', 'left', 'right']
     """
 
     def register(rule: Rule) -> Rule:

@@ -15,9 +15,10 @@ import numpy as np
 
 from kernelcal.arrays import Array, like, namespace, row_slices, to_numpy
 from kernelcal.errors import InputError
-from kernelcal.kernels.base import Kernel, class_matrix
+from kernelcal.kernels.base import Kernel
 from kernelcal.kernels.embeddings.atoms import Atoms, Weights
 from kernelcal.kernels.embeddings.base import BatchLayout, Cross, Embedding, add, contract, numpy_only, point
+from kernelcal.kernels.points import class_matrix
 from kernelcal.kernels.simple import Dirac
 from kernelcal.predictions import Bernoulli
 

@@ -23,7 +23,15 @@ _LARGEST_DIMENSION = 3  # of a tensor grid
 
 
 class Integrator(ABC):
-    """How expectations without a closed form are approximated: passed as ``integrator`` to `plan`."""
+    """How expectations without a closed form are approximated: passed as ``integrator`` to `plan`.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.kernels import Integrator
+    >>> [isinstance(one, Integrator) for one in (kc.GaussHermite(), kc.GaussLegendre(), kc.MonteCarlo())]
+    [True, True, True]
+    """
 
     @abstractmethod
     def embedding(self, kernel: Kernel, predictions: Any) -> Embedding:

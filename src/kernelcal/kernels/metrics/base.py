@@ -38,6 +38,13 @@ class Metric(ABC):
     Coordinates are all that the engines need: L2 distances come from one matrix product, L1 distances from
     one pass over the columns, and random Fourier features from either. A distance without coordinates is a
     `PairwiseMetric`.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> p = kc.Categorical([[0.2, 0.8]])
+    >>> kc.Hellinger().hilbertian(p), kc.TotalVariation().hilbertian(p)
+    (True, True)
     """
 
     order: ClassVar[int]  # 1 or 2: the norm of the difference of the coordinates
@@ -80,6 +87,13 @@ class PairwiseMetric(Metric):
 
     Predictions come with leading axes that broadcast, as for embeddings: arrays of shape (rows, 1, ...) beside
     (1, columns, ...) give all pairs, equal shapes give pair by pair. A formula is therefore written for one pair.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.kernels import PairwiseMetric
+    >>> isinstance(kc.MMD(kc.Gaussian(1.0)), PairwiseMetric), isinstance(kc.Euclidean(), PairwiseMetric)
+    (True, False)
     """
 
     order: ClassVar[int] = 2
@@ -194,6 +208,13 @@ class TotalVariation(Metric):
 
     Its root is Hilbertian, the distance itself is not beyond two classes: exp(-d) is positive definite,
     exp(-d^2) need not be.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> kernel = kc.Laplacian(0.5, metric=kc.TotalVariation())
+    >>> round(float(kc.skce([0, 1, 1, 0], [0.2, 0.7, 0.6, 0.4], prediction_kernel=kernel)), 4)
+    -0.0264
     """
 
     order: ClassVar[int] = 1
@@ -224,6 +245,13 @@ class Hellinger(Metric):
 
     Hilbertian; it stretches the corners of the simplex, where confident predictions live. Its gradient does
     not exist at a probability of 0.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> kernel = kc.Gaussian(0.3, metric=kc.Hellinger())
+    >>> round(float(kc.skce([0, 1, 1, 0], [0.2, 0.7, 0.6, 0.4], prediction_kernel=kernel)), 4)
+    -0.0422
     """
 
     order: ClassVar[int] = 2

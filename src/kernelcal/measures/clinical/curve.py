@@ -92,7 +92,14 @@ class ICI(_OfCurve):
 
 @dataclass(frozen=True)
 class E50(_OfCurve):
-    """Median distance of predictions from their isotonic calibration curve."""
+    """Median distance of predictions from their isotonic calibration curve.
+
+    Examples
+    --------
+    >>> from kernelcal.measures import E50
+    >>> round(float(E50()([0, 1, 0, 1, 1, 1] * 5, [0.2, 0.4, 0.5, 0.6, 0.8, 0.9] * 5)), 3)
+    0.1
+    """
 
     name: ClassVar[str] = "E50"
     share: ClassVar[float | None] = 0.5
@@ -100,7 +107,14 @@ class E50(_OfCurve):
 
 @dataclass(frozen=True)
 class E90(_OfCurve):
-    """Distance from their isotonic calibration curve that nine predictions of ten do not exceed."""
+    """Distance from their isotonic calibration curve that nine predictions of ten do not exceed.
+
+    Examples
+    --------
+    >>> from kernelcal.measures import E90
+    >>> round(float(E90()([0, 1, 0, 1, 1, 1] * 5, [0.2, 0.4, 0.5, 0.6, 0.8, 0.9] * 5)), 3)
+    0.4
+    """
 
     name: ClassVar[str] = "E90"
     share: ClassVar[float | None] = 0.9
@@ -108,7 +122,14 @@ class E90(_OfCurve):
 
 @dataclass(frozen=True)
 class Emax(_OfCurve):
-    """Largest distance of a prediction from the isotonic calibration curve."""
+    """Largest distance of a prediction from the isotonic calibration curve.
+
+    Examples
+    --------
+    >>> from kernelcal.measures import Emax
+    >>> round(float(Emax()([0, 1, 0, 1, 1, 1] * 5, [0.2, 0.4, 0.5, 0.6, 0.8, 0.9] * 5)), 3)
+    0.4
+    """
 
     name: ClassVar[str] = "Emax"
     share: ClassVar[float | None] = 1.0

@@ -56,6 +56,15 @@ class CalibrationCurve(Shown):
         Rows, and curves that the band rests on.
     note : str
         Why there is no band, where there is none.
+
+    Examples
+    --------
+    >>> from kernelcal.measures import calibration_curve
+    >>> curve = calibration_curve([0, 1, 0, 1, 1, 1] * 5, [0.2, 0.4, 0.5, 0.6, 0.8, 0.9] * 5, draws=99)
+    >>> curve.predictions, curve.curve
+    (array([0.2, 0.4, 0.5, 0.6, 0.8, 0.9]), array([0. , 0.5, 0.5, 1. , 1. , 1. ]))
+    >>> bool(curve.outside.any())
+    False
     """
 
     predictions: np.ndarray
@@ -258,6 +267,13 @@ class ClinicalTable(Shown):
         Risk of the net benefit.
     alpha : float
         Level at which the verdict rejects.
+
+    Examples
+    --------
+    >>> from kernelcal.measures import clinical_table
+    >>> table = clinical_table([0, 1, 1, 0, 1, 0] * 5, [0.2, 0.7, 0.6, 0.4, 0.9, 0.3] * 5, draws=99)
+    >>> table.events, round(table.expected, 1), table.threshold
+    (15.0, 15.5, 0.2)
     """
 
     measured: Measured

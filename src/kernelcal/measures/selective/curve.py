@@ -44,6 +44,13 @@ class RiskCoverage(Shown):
         Of the band.
     question : str
         What was asked, if not the target itself.
+
+    Examples
+    --------
+    >>> from kernelcal.measures import risk_coverage
+    >>> curve = risk_coverage([1, 1, 0, 1, 0, 0], [0.9, 0.8, 0.7, 0.6, 0.5, 0.4])
+    >>> curve.risk.round(2), curve.n
+    (array([0.  , 0.  , 0.33, 0.25, 0.4 , 0.5 ]), 6)
     """
 
     coverage: np.ndarray

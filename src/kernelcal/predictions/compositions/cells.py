@@ -45,6 +45,14 @@ class QuantileCells:
         Their levels, increasing, in [0, 1].
     resolution : float
         Width h to which outcomes are rounded: an outcome stands for all of [y - h / 2, y + h / 2].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelcal.predictions import QuantileCells
+    >>> cells = QuantileCells(np.array([[-1.0, 0.0, 1.0]] * 2), np.array([0.1, 0.5, 0.9]))
+    >>> cells.codes(np.array([0.3, 5.0]))
+    array([10, 15], dtype=int32)
     """
 
     uniforms: ClassVar[int] = 1

@@ -33,6 +33,14 @@ class VectorNormal(RealPredictions):
         Means.
     std : array of shape (n, d)
         Standard deviations of the components.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> from kernelcal.predictions import VectorNormal
+    >>> p = kc.IsotropicNormal([[0.0, 0.0], [1.0, 1.0]], 1.0)
+    >>> isinstance(p, VectorNormal), p.event_shape
+    (True, (2,))
     """
 
     score_is_affine: ClassVar[bool] = True

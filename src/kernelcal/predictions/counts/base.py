@@ -27,6 +27,12 @@ class CountPredictions(Parametric):
     """Predictions of whole numbers from 0.
 
     A subclass says its distribution function at whole numbers and its probabilities; the rest follows.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> kc.Poisson([1.0, 2.0]).cdf([0, 1]).round(3)
+    array([0.368, 0.406])
     """
 
     counts: ClassVar[bool] = True

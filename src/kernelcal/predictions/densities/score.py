@@ -43,6 +43,14 @@ class ScorePredictions(RealPredictions):
     A subclass says how the scores of one set of targets are computed, in the library of its function. The fields are
     described at `Score`. Arrays with the sample axis may be moved to other libraries; functions get their arguments in
     the library and type in which the parameters were given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kernelcal as kc
+    >>> p = kc.Score(lambda y, m: m - y, np.array([0.0, 1.0]))
+    >>> isinstance(p, kc.predictions.ScorePredictions), p.score(np.array([0.5, 0.5]))
+    (True, array([-0.5,  0.5]))
     """
 
     event_shape: tuple[int, ...] = ()

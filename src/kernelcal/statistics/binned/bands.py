@@ -132,6 +132,13 @@ class NullBand(Shown):
     ----------
     Broecker, Smith (2007) for consistency bars of reliability diagrams (pointwise); Dwass (1957), Besag, Clifford
     (1989) for the rank of a maximum among draws.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> band = kc.reliability([0, 1, 1, 0] * 5, [0.2, 0.8, 0.7, 0.4] * 5, bins=2, draws=99).band
+    >>> band.low.round(2), band.high.round(2)
+    (array([0. , 0.5]), array([0.6, 1. ]))
     """
 
     low: np.ndarray

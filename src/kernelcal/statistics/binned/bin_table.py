@@ -39,6 +39,13 @@ class BinTable(Shown):
         Sums of squared weights, where there are weights.
     within : callable, optional
         Interval of the frequencies at a confidence level, of rows that depend on each other.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> table = kc.ece([0, 1, 1, 0], [0.2, 0.8, 0.7, 0.4], bins=2).tables[0]
+    >>> table.count, table.mean_prediction, table.frequency
+    (array([2, 2]), array([0.3 , 0.75]), array([0., 1.]))
     """
 
     question: str
@@ -153,6 +160,13 @@ class BinnedEstimate(NumberEstimate):
         One for each part of the question.
     parts : tuple of float
         Value of each part, such as each class; the estimate is their mean.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> found = kc.ece([0, 1, 1, 0], [0.2, 0.8, 0.7, 0.4], bins=2)
+    >>> round(float(found), 3), found.bins_used
+    (0.275, 2)
     """
 
     tables: tuple[BinTable, ...] = ()

@@ -38,6 +38,13 @@ class BrierDecomposition(Shown):
         Which rows were grouped.
     n : int
         Rows.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> parts = kc.brier_decomposition([0, 1, 1, 0], [0.2, 0.8, 0.8, 0.2])
+    >>> round(parts.reliability, 3), round(parts.resolution, 3), round(parts.uncertainty, 3)
+    (0.04, 0.25, 0.25)
     """
 
     brier: float

@@ -4,13 +4,14 @@ from kernelcal.statistics.conditional.conditional_error import CKCE, PreparedCKC
 from kernelcal.statistics.conditional.engines import ConditionalEngine, IncompleteCholesky
 from kernelcal.statistics.conditional.kernel import JKCE, MeanEmbedding, jkce, linear_and_gaussian, two_columns
 from kernelcal.statistics.conditional.local import ECMMD, ecmmd, mcmd
-from kernelcal.statistics.conditional.operator import MATRIX_UP_TO
+from kernelcal.statistics.conditional.operator import MATRIX_UP_TO, ByFeatures
 
 __all__ = [
     "CKCE",
     "ECMMD",
     "JKCE",
     "MATRIX_UP_TO",
+    "ByFeatures",
     "ConditionalEngine",
     "IncompleteCholesky",
     "MeanEmbedding",

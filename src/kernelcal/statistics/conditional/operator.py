@@ -55,6 +55,10 @@ class Operator(ABC):
     def diagonal(self) -> np.ndarray:
         """M_ii, shape (n,)."""
 
+    @abstractmethod
+    def drawn(self, e: np.ndarray, factors: np.ndarray) -> np.ndarray:
+        """``sum_ij M_ij <x_i, x_j>`` for ``x_i = f_ib e_i``, e of shape (n, k), f of shape (n, B): shape (B,)."""
+
     def pairs(self, e: np.ndarray) -> np.ndarray | None:
         """``M_ij <e_i, e_j>`` as a matrix, where that serves many draws best; None where the operator itself does."""
         return None
@@ -104,6 +108,10 @@ class ByCholesky(Operator):
         """``S = W r``, then ``r' W K W r = S'(r - c S)``: 2 n^2 multiplications a feature."""
         s = self._solve(r.reshape(self.n, -1)).reshape(r.shape)
         return np.einsum("nbk,nbk->b", s, r - self.c * s)
+
+    def drawn(self, e: np.ndarray, factors: np.ndarray) -> np.ndarray:
+        """All rows of all draws, written out."""
+        return self.quadratic(factors[:, :, None] * e[:, None, :])
 
     def regression(self, r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """``c S`` and ``M r = S - c W S``: two solutions."""
@@ -163,6 +171,37 @@ class ByFeatures(Operator):
         """N D multiplications a feature of the residuals."""
         return self._squares(lambda rows: r[rows], r.shape[1] * r.shape[2], r.shape[1])
 
+    def drawn(self, e: np.ndarray, factors: np.ndarray) -> np.ndarray:
+        """Squared lengths of coefficients."""
+        b = self.coefficients(e, factors)
+        return np.einsum("dkb,dkb->b", b, b)
+
+    def coefficients(self, e: np.ndarray, factors: np.ndarray) -> np.ndarray:
+        """``Q' x`` for the rows ``x_i = f_ib e_i``, shape (D, k, B): n D B k multiplications, no array of all x.
+
+        Column by column of e, so that what is written out is as large as the features, not as the draws times k.
+        """
+        total = np.zeros((self.size, e.shape[1], factors.shape[1]))
+        for rows in self._parts(factors.shape[1]):
+            phi, part = self._features(rows), factors[rows]
+            for k, column in enumerate(e[rows].T):
+                total[:, k] += (phi * column[:, None]).T @ part
+        return self._solve(total.reshape(self.size, -1)).reshape(total.shape)
+
+    def coefficients_of(self, rows: np.ndarray, x: np.ndarray, draws: np.ndarray, number: int) -> np.ndarray:
+        """Return the same for few rows of each draw, ``x`` of shape (f, k) and the draws, ascending: (number, D, k)."""
+        total = np.zeros((number, self.size, x.shape[1]))
+        for part in self._parts(0):
+            here = np.flatnonzero((rows >= part.start) & (rows < part.stop))
+            if not len(here):
+                continue
+            q = self._solve(self._features(part).T).T if self._held is None else self._held[part]
+            bounds = np.searchsorted(draws[here], np.arange(number + 1))
+            for b in np.flatnonzero(np.diff(bounds)):
+                those = here[bounds[b] : bounds[b + 1]]
+                total[b] += q[rows[those] - part.start].T @ x[those]
+        return total
+
     def regression(self, r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """``r - Phi B`` with the coefficients B, and ``Phi (Phi'Phi + c I)^-1 B``."""
         b = self._coefficients(lambda rows: r[rows], r.shape[1])
@@ -184,6 +223,11 @@ class ByFeatures(Operator):
     def rows(self, rows: slice) -> np.ndarray:
         """Rows of M = Q Q', Q = Phi (Phi'Phi + c I)^-1."""
         return np.asarray(self._q[rows] @ self._q.T)
+
+    @property
+    def _held(self) -> np.ndarray | None:
+        """Q, where it is small."""
+        return self._q if 8 * self.n * self.size <= _CHUNK_BYTES else None
 
     @cached_property
     def _q(self) -> np.ndarray:

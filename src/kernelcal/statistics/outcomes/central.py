@@ -109,6 +109,12 @@ class CentralCoverage(Coverage):
         Of the interval from ``low`` to ``high``.
     notes : tuple of str
         What the reader must know.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> kc.central_coverage([0.3, 2.0, -0.5], kc.Normal([0.0] * 3, 1.0)).shares.round(3)
+    array([0.667, 0.667, 0.667])
     """
 
     title: ClassVar[str] = "Coverage of central intervals"

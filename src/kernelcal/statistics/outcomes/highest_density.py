@@ -235,6 +235,12 @@ class HighestDensityCoverage(Coverage):
         Of the interval from ``low`` to ``high``, of each level alone.
     notes : tuple of str
         What the reader must know.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> kc.highest_density_coverage([0.3, 2.0, -0.5], kc.Normal([0.0] * 3, 1.0), levels=[0.5]).shares.round(3)
+    array([0.667])
     """
 
     title: ClassVar[str] = "Coverage of highest-density regions"

@@ -42,6 +42,13 @@ class UniformHistogram(Shown):
         Rows.
     notes : tuple of str
         What the reader must know.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> found = kc.pit_histogram([0.3, 2.0, -0.5, -1.0], kc.Normal([0.0] * 4, 1.0), bins=2)
+    >>> found.counts, found.expected
+    (array([2, 2]), array([2., 2.]))
     """
 
     title: str

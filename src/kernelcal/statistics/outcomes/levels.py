@@ -51,6 +51,13 @@ class ClaimedLevels(Shown):
         Of the intervals.
     notes : tuple of str
         What the reader must know.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> found = kc.claimed_levels([0.3, 2.0, -0.5], kc.Quantiles([[-1.0, 0.0, 1.0]] * 3, [0.1, 0.5, 0.9]))
+    >>> found.levels, found.upto.round(3)
+    (array([0.1, 0.5, 0.9]), array([0.   , 0.333, 0.667]))
     """
 
     levels: np.ndarray

@@ -43,6 +43,13 @@ class QuantileCalibration(Shown):
         Whether rows depend on each other; the band of calibrated models is then not known.
     redrawn : RandomisedPIT, optional
         How the values of `pit` are redrawn where they are randomised; None: they are uniform numbers.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> curve = kc.quantile_calibration([0.3, 2.0, -0.5], kc.Normal([0.0] * 3, 1.0), levels=[0.25, 0.5, 0.75])
+    >>> curve.shares.round(3), round(curve.largest_gap, 3)
+    (array([0.   , 0.333, 0.667]), 0.25)
     """
 
     levels: np.ndarray

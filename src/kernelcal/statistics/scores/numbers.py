@@ -20,6 +20,7 @@ __all__ = [
     "crps_rows_of",
     "mean_squared_error",
     "mean_squared_error_of",
+    "mean_squared_error_rows_of",
     "negative_log_likelihood",
     "negative_log_likelihood_of",
     "negative_log_likelihood_rows",
@@ -158,10 +159,15 @@ def mean_squared_error(y: Any, predictions: Any, *, weights: Any = None) -> floa
 
 def mean_squared_error_of(case: Case) -> float:
     """Mean squared error of what was checked already."""
+    return case.mean(mean_squared_error_rows_of(case))
+
+
+def mean_squared_error_rows_of(case: Case) -> np.ndarray:
+    """Squared error of every row of what was checked already, of vectors the mean over their coordinates."""
     batch = case.of_numbers().predictions
     batch.refuse_without_mean("the mean squared error")
     squares = (case.targets - to_numpy(batch.mean).astype(np.float64)) ** 2
-    return case.mean(squares.reshape(len(case), -1).mean(axis=1))
+    return np.asarray(squares.reshape(len(case), -1).mean(axis=1))
 
 
 def crps(y: Any, predictions: Any, *, weights: Any = None, fair: bool = False) -> float:

@@ -44,6 +44,13 @@ class PinballLoss(Shown):
         Rows.
     notes : tuple of str
         What the reader must know.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> loss = kc.pinball_loss([0.3, 2.0], kc.Quantiles([[-1.0, 0.0, 1.0]] * 2, [0.1, 0.5, 0.9]))
+    >>> loss.losses.round(3), round(loss.mean, 3)
+    (array([0.215, 0.575, 0.485]), 0.425)
     """
 
     levels: np.ndarray
@@ -183,6 +190,13 @@ class WeightedIntervalScore(Shown):
         Mean ``(u - l) + 2 / alpha (l - y)+ + 2 / alpha (y - u)+``, and mean ``u - l``.
     n : int
         Rows.
+
+    Examples
+    --------
+    >>> import kernelcal as kc
+    >>> score = kc.weighted_interval_score([0.3, 2.0], kc.Quantiles([[-1.0, 0.0, 1.0]] * 2, [0.1, 0.5, 0.9]))
+    >>> round(score.value, 3), score.width
+    (0.85, array([2.]))
     """
 
     value: float

@@ -133,6 +133,16 @@ class QuantileSignals(Statistic):
     Notes
     -----
     Case weights multiply every row. Cost: O(n) a draw.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kernelcal as kc
+    >>> from kernelcal.statistics import QuantileSignals
+    >>> q = kc.Quantiles(np.tile([-0.3, 0.0, 0.3], (60, 1)), [0.1, 0.5, 0.9])
+    >>> y = np.random.default_rng(0).normal(size=60)
+    >>> kc.calibration_test(y, q, statistic=QuantileSignals(), draws=99).pvalue
+    0.01
     """
 
     def prepare(self, predictions: Quantiles, weights: np.ndarray | None = None) -> PreparedQuantileSignals:

@@ -77,6 +77,13 @@ def pre_ranks_of(name: str, values: np.ndarray) -> np.ndarray:
     -------
     numpy.ndarray of shape (n, M)
         From 0 to 1 in every row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelcal.statistics.vectors import pre_ranks_of
+    >>> pre_ranks_of("mean", np.array([[[1.0, 2.0], [3.0, 5.0], [0.0, 0.0]]])).argsort()
+    array([[2, 0, 1]])
     """
     values = np.asarray(values, dtype=np.float64)
     centred = values - values.mean(axis=1, keepdims=True)

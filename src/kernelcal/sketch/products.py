@@ -1,0 +1,299 @@
+"""Features times residuals as whole numbers, for the observed targets and for drawn ones."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from kernelcal.arrays import Array, like, namespace, place_of, to_numpy
+from kernelcal.errors import InputError
+from kernelcal.kernels import (
+    Dirac,
+    Euclidean,
+    Hellinger,
+    Kernel,
+    Points,
+    Stationary,
+    TotalVariation,
+    class_matrix,
+)
+from kernelcal.pairs import RandomFourier
+from kernelcal.predictions import ClassPredictions, Predictions
+from kernelcal.residuals import FeatureResidual
+from kernelcal.sketch.draws import DrawnLabels
+from kernelcal.sketch.exact import digits_of, products
+
+__all__ = [
+    "BLOCK",
+    "DENSE_UP_TO",
+    "FEATURE_BITS",
+    "PROBABILITY_BITS",
+    "ClassGram",
+    "ClassTotals",
+    "WholeFeatures",
+    "block_rows",
+    "diagonal_bits",
+    "means_of",
+    "number_sums",
+    "residual_bits",
+    "squares_of",
+    "whole_probabilities",
+]
+
+
+BLOCK = 1_024  # rows, whose products are exact: of features and probabilities, 12 + 31 + 10 bits
+DENSE_UP_TO = 24  # classes; above, adding rows label by label beats a matrix product with a column a draw
+FEATURE_BITS, PROBABILITY_BITS, RESIDUAL_BITS = 12, 31, 16
+_TURN = 2**16  # places of a cosine
+_WAVE_BITS, _POINT_BITS = 25, 26  # of a frequency and of each half of a coordinate: their products add up exactly
+_BOUNDED = (Euclidean, Hellinger, TotalVariation)  # whose coordinates of class predictions lie between -2 and 2
+_DIGIT = 12  # bits of the two columns that make up the diagonal
+_SLACK = 1e-6  # of a bit: what a bound is off by rounding
+_ALIGNED = 8  # columns of a product
+
+
+@lru_cache(maxsize=1)
+def _cosines() -> np.ndarray:
+    """``2^12 cos`` at 2^16 places of a turn, to the nearest whole number."""
+    turns = np.arange(_TURN) * (2 * np.pi / _TURN)
+    return np.rint(2.0**FEATURE_BITS * np.cos(turns)).astype(np.float32)
+
+
+class WholeFeatures:
+    """Random Fourier features of a kernel between predictions, ``rint(2^12 cos(w.x + b))``: of a row alone.
+
+    Where coordinates are bounded, as those of class predictions are, ``w.x`` is a matrix product of whole numbers, the
+    same in any batch. Else it is summed coordinate by coordinate.
+    """
+
+    def __init__(self, engine: RandomFourier, kernel: Kernel, batch: Predictions) -> None:
+        assert isinstance(kernel, Stationary)  # for the type checker: others were refused
+        dimension = Points(batch[:1]).coordinates(kernel.metric).shape[1]
+        waves, shifts, _ = engine.waves(kernel, dimension)
+        self.metric, self.number = kernel.metric, engine.frequencies
+        self.turns, self.shifts = waves / (2 * np.pi), shifts / (2 * np.pi)
+        self.bounded = isinstance(batch, ClassPredictions) and type(kernel.metric) in _BOUNDED
+        if self.bounded:
+            _, exponents = np.frexp(np.abs(self.turns).max(axis=0))
+            self.scale = np.ldexp(1.0, exponents - _WAVE_BITS)
+            self.whole = np.rint(self.turns / self.scale)
+            self.bits = _POINT_BITS - math.ceil(math.log2(dimension)) - 1
+
+    def of(self, batch: Predictions) -> np.ndarray:
+        """Features of rows in NumPy, float32, shape (n, D)."""
+        x = np.ascontiguousarray(Points(batch).coordinates(self.metric), dtype=np.float64)
+        places = self._bounded(x) if self.bounded else self._column_by_column(x)
+        if not self.bounded:
+            refuse_unknown(places)
+        places += self.shifts
+        places -= np.floor(places)
+        places *= _TURN
+        return _cosines().take(np.rint(places, out=places).astype(np.int64) & (_TURN - 1))
+
+    def _bounded(self, x: np.ndarray) -> np.ndarray:
+        """Turns, from the upper and the lower half of the bits of the coordinates."""
+        unit = np.ldexp(1.0, -self.bits)
+        upper = np.rint(x / unit)
+        lower = np.rint((x / unit - upper) * 2.0**_WAVE_BITS)
+        found = upper @ self.whole
+        found += (lower @ self.whole) * 2.0**-_WAVE_BITS
+        found *= self.scale * unit
+        return found
+
+    def _column_by_column(self, x: np.ndarray) -> np.ndarray:
+        found = x[:, :1] * self.turns[0]
+        for k in range(1, len(self.turns)):
+            found += x[:, k : k + 1] * self.turns[k]
+        return found
+
+
+def refuse_unknown(x: np.ndarray) -> None:
+    """Refuse rows of which something is no finite number: no whole number is near it."""
+    wrong = np.flatnonzero(~np.isfinite(x).all(axis=1))
+    if len(wrong):
+        raise InputError(
+            f"what row {wrong[0]} adds to the SKCE is not a number: look for predictions and targets of extreme size"
+        )
+
+
+def squares_of(phi: np.ndarray) -> np.ndarray:
+    """``|phi|^2`` as a share of ``D 2^24``, shape (n,)."""
+    double = phi.astype(np.float64)
+    return np.einsum("nd,nd->n", double, double) / (phi.shape[1] * 4.0**FEATURE_BITS)
+
+
+def whole_probabilities(batch: ClassPredictions) -> np.ndarray:
+    """``rint(2^31 p)`` of every class, in float64, shape (n, m)."""
+    return np.rint(np.ldexp(batch.table(), PROBABILITY_BITS))
+
+
+@dataclass(frozen=True, eq=False)
+class ClassGram:
+    """Kernel between classes, and what it makes of residuals ``e_y - p``.
+
+    Attributes
+    ----------
+    matrix : numpy.ndarray of shape (m, m), or None
+        None stands for the identity.
+    most : float
+        The most that ``|r|^2`` can be.
+    """
+
+    matrix: np.ndarray | None
+    most: float
+
+    @classmethod
+    def of(cls, kernel: Kernel, classes: int, most: float) -> ClassGram:
+        """Kernel of a sketch between so many classes."""
+        matrix = None if isinstance(kernel, Dirac) else class_matrix(kernel, classes)
+        return cls(matrix, most)
+
+    def squares(self, one: bool, whole: np.ndarray) -> np.ndarray:
+        """``|e_k - p|^2`` in the kernel, of every label k, shape (n, m); of `one` probability that of two labels."""
+        p = np.ldexp(whole, -PROBABILITY_BITS)
+        if one:
+            return self.most * np.stack([p[:, 1] ** 2, (1 - p[:, 1]) ** 2], axis=1)
+        if self.matrix is None:
+            return 1 - 2 * p + (p * p).sum(axis=1, keepdims=True)
+        entries, along = self._along(whole)
+        return np.diag(entries) - 2 * along + (p * along).sum(axis=1, keepdims=True)
+
+    def _along(self, whole: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Entries in multiples of 2^-20 of the largest one, and p times them: a product of whole numbers."""
+        assert self.matrix is not None  # for the type checker: it was asked before
+        bits = 20 - math.ceil(math.log2(max(float(np.abs(self.matrix).max()), 1e-300)))
+        entries = np.rint(np.ldexp(self.matrix, bits))
+        return np.ldexp(entries, -bits), np.ldexp(whole @ entries, -PROBABILITY_BITS - bits)
+
+    def lengths(self, one: bool, whole: np.ndarray) -> np.ndarray:
+        """``|E psi|^2``, as a share of the largest length of a label, shape (n,)."""
+        p = np.ldexp(whole, -PROBABILITY_BITS)
+        if one:
+            return np.asarray(p[:, 1] ** 2)
+        if self.matrix is None:
+            return np.asarray((p * p).sum(axis=1))
+        return np.asarray((p * self._along(whole)[1]).sum(axis=1) / self.longest)
+
+    @property
+    def longest(self) -> float:
+        """Largest squared length of the features of a label; of one probability, whose first label has none, `most`."""
+        return 1.0 if self.matrix is None else max(float(np.diag(self.matrix).max()), 1e-300)
+
+
+def diagonal_bits(most: float) -> int:
+    """Bits after the point of ``|phi|^2 |r|^2``, which is at most `most`: 23 in all."""
+    return 2 * _DIGIT - 1 - math.ceil(math.log2(most) - _SLACK) if most > 0 else 0
+
+
+class ClassTotals:
+    """Sums of features by label and draw, and of ``|phi|^2 |r|^2``, made block by block.
+
+    Attributes
+    ----------
+    totals : numpy.ndarray of shape (m - 1, B + 1, D)
+        ``sum_i phi_i 1[y_i = k]`` for classes 1 to m - 1; the sum of all features tells that of class 0.
+    diagonal : numpy.ndarray of shape (B + 1,)
+        In units of 2^-bits.
+    """
+
+    def __init__(self, classes: int, draws: int, features: int, bits: int) -> None:
+        self.classes, self.bits, self.size = classes, bits, features
+        self._sums = np.zeros((classes - 1, draws + 1, self._width))  # of whole numbers below 2^53
+        self._constant = 0
+        self._ones = np.empty((BLOCK, draws + 1), dtype=np.float32)
+        self._columns = np.zeros((BLOCK, self._width), dtype=np.float32)
+        self._product = np.empty((draws + 1, self._width), dtype=np.float32)
+        self._diagonal = np.zeros(draws + 1)
+
+    @property
+    def _width(self) -> int:
+        """Columns of a product: features and two digits of the diagonal, or features alone."""
+        return -(-(self.size + 2) // _ALIGNED) * _ALIGNED if self.classes <= DENSE_UP_TO else self.size
+
+    def add(self, phi: np.ndarray, squares: np.ndarray, labels: DrawnLabels, place: Array | None = None) -> None:
+        """Add a block of rows: `squares` has ``|phi|^2 |r|^2`` of every label, shape (n, m)."""
+        own = np.rint(np.ldexp(squares, self.bits))
+        if place is not None:
+            self._add_elsewhere(phi, own, labels.every(), place)
+        elif self.classes <= DENSE_UP_TO:
+            self._add_products(phi, own, labels)
+        else:
+            self._add_by_label(phi, own, labels.every())
+
+    def _add_products(self, phi: np.ndarray, own: np.ndarray, labels: DrawnLabels) -> None:
+        """Add ``1[y >= k]`` times features, and times the step of the diagonal from class k - 1 to class k."""
+        n, d = phi.shape
+        self._constant += int(own[:, 0].sum())
+        ones, columns = self._ones[:n], self._columns[:n]
+        columns[:, :d] = phi
+        for k in range(1, self.classes):
+            step = own[:, k] - own[:, k - 1]
+            columns[:, d] = high = np.floor(np.ldexp(step, -_DIGIT))
+            columns[:, d + 1] = step - np.ldexp(high, _DIGIT)
+            labels.at_least(k, ones)
+            self._sums[k - 1] += np.matmul(ones.T, columns, out=self._product)
+
+    def _add_by_label(self, phi: np.ndarray, own: np.ndarray, labels: np.ndarray) -> None:
+        from scipy import sparse  # imported when needed: it would be a third of the time to import kernelcal
+
+        n = len(phi)
+        ones, rows = np.ones(n, dtype=np.float32), np.arange(n)
+        self._diagonal += np.take_along_axis(own, labels.astype(np.intp), axis=1).sum(axis=0)
+        for b, label in enumerate(labels.T):
+            self._sums[:, b] += (sparse.csr_matrix((ones, (label, rows)), shape=(self.classes, n)) @ phi)[1:]
+
+    def _add_elsewhere(self, phi: np.ndarray, own: np.ndarray, labels: np.ndarray, place: Array) -> None:
+        """The same on an accelerator, in double precision, where products of whole numbers are exact too."""
+        self._diagonal += np.take_along_axis(own, labels.astype(np.intp), axis=1).sum(axis=0)
+        xp, features = namespace(place), like(phi.astype(np.float64), place)
+        there = xp.asarray(np.ascontiguousarray(labels.T).astype(np.int64), device=place_of(place))
+        for k in range(1, self.classes):
+            chosen = xp.astype(there == k, features.dtype) @ features
+            self._sums[k - 1, :, : self.size] += to_numpy(chosen)
+        self._by_label = True
+
+    _by_label = False
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Both sums in 64 bits."""
+        diagonal, totals = self._diagonal, self._sums[:, :, : self.size]
+        if self.classes <= DENSE_UP_TO and not self._by_label:
+            high, low = self._sums[:, :, self.size].sum(axis=0), self._sums[:, :, self.size + 1].sum(axis=0)
+            diagonal = self._constant + np.ldexp(high, _DIGIT) + low
+            totals = totals - np.concatenate([totals[1:], np.zeros_like(totals[:1])])
+        return {"totals": totals.astype(np.int64), "diagonal": diagonal.astype(np.int64)}
+
+
+def means_of(phi: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """Digits of ``sum_i rint(2^31 p_ik) phi_i`` of a block, shape (2, m, D)."""
+    return digits_of(products(whole, phi.astype(np.float64)))
+
+
+def residual_bits(most: float) -> int:
+    """Bits after the point of a residual feature, whose square is at most `most`: 16 in all."""
+    return RESIDUAL_BITS - math.ceil(math.log2(most) / 2 - _SLACK) if most > 0 else 0
+
+
+def number_sums(phi: np.ndarray, residual: FeatureResidual, targets: np.ndarray, bits: int) -> dict[str, np.ndarray]:
+    """``sum_i r_i x phi_i``, shape (r, B + 1, D), and ``sum_i |phi_i|^2 |r_i|^2`` of a block, in whole numbers.
+
+    `targets` has shape (B + 1, n, ...); residual features are rounded to multiples of 2^-bits, and the second sum
+    counts multiples of ``2^(8 - 2 bits)``.
+    """
+    r = np.rint(np.ldexp(residual.batch(targets), bits))
+    n, sets, number = r.shape
+    refuse_unknown(r.reshape(n, -1))
+    totals = products(r.reshape(n, -1), phi.astype(np.float64)).reshape(sets, number, -1)
+    own = np.rint(squares_of(phi)[:, None] * np.einsum("nbk,nbk->nb", r, r) * 2.0**-8)
+    return {
+        "totals": np.ascontiguousarray(totals.swapaxes(0, 1)).astype(np.int64),
+        "diagonal": own.sum(axis=0).astype(np.int64),
+    }
+
+
+def block_rows(sets: int, dimension: int) -> int:
+    """Rows of a block of numbers, by the size of its residuals."""
+    return max(64, min(BLOCK, 2**23 // (8 * sets * dimension)))

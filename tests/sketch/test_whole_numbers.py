@@ -1,0 +1,266 @@
+"""Sums in whole numbers: exact, the same in any order, and those of a second implementation in plain Python."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom, chisquare
+
+import kernelcal as kc
+from kernelcal.errors import InputError
+from kernelcal.inference import keyed_words
+from kernelcal.randomness import generator_of
+from kernelcal.sketch import Sketch, draws, exact, sums
+from kernelcal.sketch.draws import ClassLaws, DrawnLabels, RowWords
+from kernelcal.sketch.products import WholeFeatures, refuse_unknown
+
+KERNEL, ENGINE = kc.Laplacian(0.3), kc.RandomFourier(5, rng=3)
+
+
+# ---- exact sums
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=30), st.integers(0, 30))
+def test_floating_sums_are_rounded_once(values, cut):
+    x = np.array(values)
+    whole, parts = exact.floating(x), exact.floating(x[:cut]) + exact.floating(x[cut:])
+    np.testing.assert_array_equal(whole, exact.carried_floating(parts))
+    np.testing.assert_array_equal(whole, exact.floating(x[::-1]))
+    total = sum(map(Fraction, values), start=Fraction(0))
+    try:
+        expected = float(total)
+    except OverflowError:
+        expected = math.inf if total > 0 else -math.inf
+    assert float(exact.number_of(whole)) == expected
+
+
+def test_what_is_no_finite_number_is_counted():
+    for values, expected in (([1, np.inf], np.inf), ([1, -np.inf], -np.inf), ([np.inf, -np.inf], np.nan)):
+        np.testing.assert_equal(float(exact.number_of(exact.floating(np.array(values, dtype=float)))), expected)
+    many = exact.number_of(exact.floating(np.array([[1.0, np.nan], [0.1, 2.0]])))
+    np.testing.assert_equal(many, [1.1, np.nan])
+
+
+@given(st.lists(st.floats(-500, 500), min_size=1, max_size=30), st.integers(0, 30))
+def test_fixed_sums_are_those_of_rounded_rows(values, cut):
+    x = np.array(values)
+    whole = exact.fixed(x, 40)
+    np.testing.assert_array_equal(whole, exact.carried(exact.fixed(x[:cut], 40) + exact.fixed(x[cut:], 40)))
+    expected = sum(round(Fraction(v) * 2**40) for v in values)
+    assert (int(whole[0]) << 32) + int(whole[1]) == expected
+    assert float(exact.numbers_of(whole, 40)) == pytest.approx(expected / 2**40, rel=1e-15, abs=0)
+    assert 0 <= whole[1] < 2**32
+
+
+# ---- words and labels
+
+
+@pytest.mark.parametrize("first", [0, 7, 2**52 - 40, 2**61 + 5])
+def test_a_row_owns_its_words(first):
+    """By the generator of NumPy, counted to the row; in a run, in any order, and alone."""
+    words = RowWords(4)
+    run = words.of(range(first, first + 30), 10)
+    key = generator_of(4, "draws of a sketch").integers(2**64, size=2, dtype=np.uint64)
+    for row in (0, 1, 29):
+        start = 3 * (first + row)  # ten words are three counts of four
+        counter = np.array([start % 2**64, start >> 64, 0, 0], dtype=np.uint64)
+        expected = np.random.Philox(key=key, counter=counter).random_raw(10)
+        np.testing.assert_array_equal(run[row], expected)
+    rows = np.arange(first, first + 30)
+    order = np.random.default_rng(0).permutation(30)
+    np.testing.assert_array_equal(words.of(rows[order], 10), run[order])
+    np.testing.assert_array_equal(words.of(np.delete(rows, 11), 10), np.delete(run, 11, axis=0))
+    assert not np.array_equal(words.of(range(first, first + 30), 10, stream=1), run)
+
+
+def test_a_key_owns_its_words():
+    words, rng = RowWords(3), np.random.default_rng(0)
+    ids = rng.integers(2**64, size=50, dtype=np.uint64)
+    whole, order = words.halves(ids, 31), rng.permutation(50)[:20]
+    np.testing.assert_array_equal(words.halves(ids[order], 31), whole[order])
+    np.testing.assert_array_equal(words.halves(ids, 10), whole[:, :10])
+    key = generator_of(3, "draws of a sketch").integers(2**64, size=2, dtype=np.uint64)
+    np.testing.assert_array_equal(whole, keyed_words(key, ids, 0, 31))
+    assert not np.array_equal(words.halves(np.arange(50), 31), words.halves(np.arange(50, dtype=np.uint64), 31))
+    assert not np.array_equal(words.halves(ids, 31, stream=1), whole)
+    np.testing.assert_array_equal(words.uniforms(ids, 3, 2)[:, order], words.uniforms(ids[order], 3, 2))
+
+
+@pytest.mark.parametrize("bits", [31, 3])
+def test_labels_follow_their_probabilities(bits, monkeypatch):
+    """Also where cells are so few that fractions of cells decide many labels; what has probability 0 is never drawn."""
+    monkeypatch.setattr(draws, "_BITS", bits)
+    p = np.array([0.31, 0.0, 0.44, 1e-9, 0.25 - 1e-9, 0.0])
+    batch = kc.Categorical(np.tile(p, (50, 1)))
+    drawn = DrawnLabels(RowWords(1), ClassLaws.of(batch), np.zeros(50, dtype=int), range(50), 4001)
+    labels = drawn.every()[:, 1:]
+    counts = np.bincount(labels.ravel(), minlength=6)
+    assert counts[[1, 3, 5]].sum() <= 1
+    kept = [0, 2, 4]
+    assert chisquare(counts[kept], counts.sum() * p[kept] / p[kept].sum()).pvalue > 1e-4
+    for k in range(1, 6):
+        ones = np.empty((50, 4002), dtype=np.float32)
+        drawn.at_least(k, ones)
+        np.testing.assert_array_equal(ones[:, 1:], labels >= k)
+        assert not ones[:, 0].any()
+
+
+def test_an_outcome_that_was_ruled_out_is_counted_as_it_is():
+    """By its label, though no cell belongs to it."""
+    batch = kc.Categorical(np.array([[0.5, 0.0, 0.5]] * 4))
+    drawn = DrawnLabels(RowWords(1), ClassLaws.of(batch), np.array([0, 1, 2, 1]), range(4), 3)
+    ones = np.empty((4, 4), dtype=np.float32)
+    drawn.at_least(1, ones)
+    np.testing.assert_array_equal(ones[:, 0], [0, 1, 1, 1])
+    drawn.at_least(2, ones)
+    np.testing.assert_array_equal(ones[:, 0], [0, 0, 1, 0])
+    np.testing.assert_array_equal(drawn.every()[:, 0], [0, 1, 2, 1])
+
+
+# ---- features and sums, in plain Python
+
+
+def _phi(batch, engine):
+    """Features of one row after the other, with whole numbers of Python."""
+    rng = generator_of(engine.rng, "random Fourier features")
+    x = batch.p[:, None] if isinstance(batch, kc.Bernoulli) else batch.probs
+    w = np.clip(KERNEL.frequencies(rng, engine.frequencies, x.shape[1]).T, -1e30, 1e30) / (2 * np.pi)
+    b = rng.uniform(0, 2 * np.pi, engine.frequencies) / (2 * np.pi)
+    bits = 26 - math.ceil(math.log2(x.shape[1])) - 1 + 25
+    found = []
+    for row in x.tolist():
+        whole = [round(Fraction(v) * 2**bits) for v in row]
+        phi = []
+        for k in range(engine.frequencies):
+            exponent = math.frexp(max(abs(w[:, k])))[1] - 25
+            product = sum(a * round(v / 2.0**exponent) for a, v in zip(whole, w[:, k].tolist(), strict=True))
+            turn = float(product * Fraction(2) ** (exponent - bits)) + b[k]
+            place = round((turn - math.floor(turn)) * 2**16) % 2**16
+            phi.append(round(2**12 * math.cos(2 * math.pi * place / 2**16)))
+        found.append(phi)
+    return found
+
+
+def _labels(p, row, rng, number):
+    key = generator_of(rng, "draws of a sketch").integers(2**64, size=2, dtype=np.uint64)
+    counts = -(-number // 8)
+    counter = np.array([row * counts, 0, 0, 0], dtype=np.uint64)
+    words = [int(w) for w in np.random.Philox(key=key, counter=counter).random_raw(4 * counts)]
+    cells = [half >> 1 for word in words for half in (word % 2**32, word >> 32)]
+    ends, whole = 0, np.cumsum(p)[-1]
+    bounds = [ends := ends + math.floor(v / whole * 2**31) for v in p]
+    return [sum(cell >= bound for bound in bounds[:-1]) for cell in cells[:number]]
+
+
+@pytest.mark.parametrize("classes", [2, 4, 30])
+def test_sums_are_those_of_plain_python(classes):
+    """Counts, labels, features, means and diagonal: bit by bit."""
+    rng, n, number = np.random.default_rng(classes), 12, 9
+    p = rng.dirichlet(np.full(classes, 0.7), n)
+    batch = kc.Bernoulli(p[:, 1]) if classes == 2 else kc.Categorical(p)
+    p = batch.table()
+    y, rows = batch.sample(rng)[0], np.array([3, 4, 5, 6, 100, 90, 7, 2**40, 8, 9, 10, 11])
+    found = Sketch(KERNEL, engine=ENGINE, draws=number, rng=2).update(y, batch, rows=rows)._sums
+    phi = _phi(batch, ENGINE)
+    totals = np.zeros((classes, number + 1, 5), dtype=object)
+    means, diagonal = np.zeros((classes, 5), dtype=object), [0] * (number + 1)
+    for i in range(n):
+        probabilities = [round(v * 2**31) for v in p[i].tolist()]
+        size = sum(v * v for v in phi[i]) / (5 * 4**12)
+        for b, label in enumerate([int(y[i]), *_labels(p[i], int(rows[i]), 2, number)]):
+            totals[label, b] += phi[i]
+            q = [v / 2**31 for v in probabilities]
+            if classes == 2:
+                square = 2 * (label - q[1]) ** 2
+            else:
+                square = 1 - 2 * q[label] + float((np.array(q) ** 2).sum())
+            diagonal[b] += round(size * square * 2**22)
+        for k in range(classes):
+            means[k] += [probabilities[k] * v for v in phi[i]]
+    np.testing.assert_array_equal(found["totals"], totals[1:].astype(np.int64))
+    np.testing.assert_array_equal(found["features"], np.sum(phi, axis=0))
+    held = (found["means"][0].astype(object) * 2**32) + found["means"][1]
+    np.testing.assert_array_equal(held, means[1:] if classes == 2 else means)
+    np.testing.assert_array_equal(found["diagonal"], np.array(diagonal))
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [kc.Laplacian(0.3), kc.Laplacian(0.2, metric=kc.TotalVariation()), kc.Gaussian(0.3, metric=kc.Hellinger())],
+)
+@pytest.mark.parametrize("classes", [2, 3, 40])
+def test_features_of_a_row_do_not_depend_on_others(kernel, classes):
+    """And they are cosines, to 2^-12 and places of a turn."""
+    p = np.random.default_rng(0).dirichlet(np.ones(classes), 300)
+    batch = kc.Bernoulli(p[:, 0].copy()) if classes == 2 else kc.Categorical(p)
+    engine = kc.RandomFourier(37)
+    features = WholeFeatures(engine, kernel, batch)
+    whole = features.of(batch)
+    for part in (slice(0, 1), slice(5, 7), slice(100, 300), slice(299, None, -3)):
+        np.testing.assert_array_equal(features.of(batch[part]), whole[part])
+    maps, _ = engine.maps([kernel], batch)
+    expected = maps(slice(None)) / math.sqrt(2 / 37)
+    slow = np.abs(engine.waves(kernel, features.whole.shape[0])[0]).max(axis=0) < 1e3
+    np.testing.assert_allclose((whole / 2**12)[:, slow], expected[:, slow], atol=3e-4 if classes < 40 else 1e-2)
+    assert slow.mean() > 0.8
+
+
+def test_cosines_are_far_from_the_middle_of_whole_numbers():
+    """So that any library of the machine rounds them alike."""
+    turns = np.arange(2**16) * (2 * np.pi / 2**16)
+    assert np.abs(np.abs(2**12 * np.cos(turns) % 1) - 0.5).min() > 1e-7
+
+
+# ---- limits and messages
+
+
+def test_more_rows_than_sums_hold_are_refused(monkeypatch):
+    monkeypatch.setattr(sums, "MOST_ROWS", 5)
+    first = Sketch(KERNEL, engine=ENGINE, draws=9).update([0, 1, 1], [0.2, 0.5, 0.9])
+    with pytest.raises(InputError, match=r"adds up at most 5 rows, .* got 6: keep several sketches"):
+        first.update([0, 1, 1], [0.2, 0.5, 0.9])
+    second = Sketch(KERNEL, engine=ENGINE, draws=9).update([0, 1, 1], [0.2, 0.5, 0.9], first_row=9)
+    with pytest.raises(InputError, match="adds up at most 5 rows"):
+        first.merge(second)
+    assert first.n == 3
+
+
+def test_the_largest_sums_fit():
+    """As many rows as are allowed, each of which adds the most that it can."""
+    most = exact.MOST_ROWS
+    assert most * 2**12 < 2**63  # features by label
+    assert most * 2**23 < 2**63  # the diagonal of classes
+    assert most * 2 ** (16 + 12) < 2**63  # features times residuals of numbers
+    assert most * 2**25 < 2**63  # the diagonal of numbers
+    assert most * (2**61 >> 32) < 2**63  # high digits
+    assert 2**10 * 2 ** (31 + 12) <= 2**53  # a block of means, in double precision
+    assert 2**13 * 2 ** (20 + 20) <= 2**53  # of second moments, before they are digits
+    assert 2**12 * 2**10 <= 2**24  # of features by label, in single precision
+
+
+def test_what_is_no_number_is_refused_with_its_row():
+    with pytest.raises(InputError, match=r"row 1 adds to the SKCE is not a number: look for .* of extreme size"):
+        refuse_unknown(np.array([[0.0, 1.0], [0.0, np.nan], [np.inf, 0.0]]))
+    refuse_unknown(np.zeros((2, 3)))
+
+
+# ---- level
+
+
+@pytest.mark.slow
+def test_the_level_of_several_classes_is_exact():
+    """Targets drawn by another generator from probabilities of which many are tiny: a binomial bound of 1 in 10,000."""
+    runs, number, rng = 400, 19, np.random.default_rng(8)
+    p = rng.dirichlet(np.full(4, 0.08), 40)
+    batch, pvalues = kc.Categorical(p), []
+    for run in range(runs):
+        y = batch.sample(rng)[0]
+        sketch = Sketch(KERNEL, engine=ENGINE, draws=number, rng=run, second_moments=False)
+        pvalues.append(sketch.update(y, batch).result().pvalue)
+    for level in (0.05, 0.2, 0.5):
+        low, high = binom.ppf([5e-5, 1 - 5e-5], runs, level)
+        found = (np.array(pvalues) <= level + 1e-9).sum()
+        assert low <= found <= high
