@@ -2,6 +2,7 @@
 
     python benchmarks/stream.py                  # 1,000,000 rows
     python benchmarks/stream.py --large          # 10,000,000 rows of ten classes in one process, some minutes
+    python benchmarks/stream.py --before SRC     # one process beside an earlier version, whose src folder is named
 
 Files are written once to ``--folder`` and kept there.
 """
@@ -26,7 +27,7 @@ from kernelcal.stream import evaluate_files
 FEATURES, CLASSES, FILE = 100, 10, 1_000_000
 SETTINGS = {"engine": RandomFourier(FEATURES), "sketch": {"second_moments": False}}
 PASS = """
-import sys, time; sys.path.insert(0, {folder!r})
+import sys, time; sys.path[:0] = {folders!r}
 from stream import SETTINGS, evaluate_files
 result = evaluate_files({data!r}, **SETTINGS)
 print(result.n, result.pvalue, float(result.estimate), result.seconds, time.process_time())
@@ -48,16 +49,18 @@ def written(folder: Path, rows: int, group: int) -> Path:
     return data
 
 
-def one_process(data: Path) -> None:
-    """Time and memory of one process."""
-    text, _, peak = in_new_process(PASS.format(folder=str(Path(__file__).parent.resolve()), data=str(data)))
+def one_process(data: Path, before: str | None = None) -> float:
+    """Time and memory of one process; returns the seconds of the processor."""
+    folders = [*([] if before is None else [before]), str(Path(__file__).parent.resolve())]
+    text, _, peak = in_new_process(PASS.format(folders=folders, data=str(data)))
     rows, pvalue, value, clock, processor = map(float, text.split())
     size = sum(path.stat().st_size for path in data.iterdir())
     print(
         f"{rows:,.0f} rows, {CLASSES} classes, {size / 1e6:,.0f} MB of Parquet, {FEATURES} features, 199 draws: "
-        f"{clock:.0f} s, of the processor {processor:.0f} s; {peak:.0f} MB; SKCE {value:.4e}, p {pvalue:.3f}",
+        f"{clock:.0f} s, of the processor {processor:.1f} s; {peak:.0f} MB; SKCE {value:.4e}, p {pvalue:.3f}",
         flush=True,
     )
+    return processor
 
 
 def on_dask(data: Path, workers: int, kill_after: float | None = None) -> tuple[float, float, tuple[float, float], int]:
@@ -114,6 +117,7 @@ def main() -> None:
     """Print the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--large", action="store_true")
+    parser.add_argument("--before", help="src folder of an earlier version")
     parser.add_argument("--rows", type=int)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "kernelcal_stream")
@@ -121,6 +125,10 @@ def main() -> None:
     rows = options.rows or (10_000_000 if options.large else 1_000_000)
     print(machine(), f"load {os.getloadavg()[0]:.1f}")
     data = written(options.folder, rows, 100_000)
+    if options.before:
+        times = [(one_process(data, options.before), one_process(data)) for _ in range(options.repeats)]
+        print(f"times as fast, of the processor: {', '.join(f'{old / new:.2f}' for old, new in times)}")
+        return
     one_process(data)
     if not options.large:
         speed_up(data, options.repeats)

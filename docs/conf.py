@@ -61,7 +61,7 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": ["theme-version"],
 }
-html_sidebars = {page: [] for page in ("index", "gallery", "theory", "papers", "decisions")}
+html_sidebars = {page: [] for page in ("index", "at_a_glance", "gallery", "theory", "papers", "decisions")}
 
 
 def setup(app):

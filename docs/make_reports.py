@@ -1,7 +1,7 @@
 """Pages and their pictures: python docs/make_reports.py FOLDER.
 
 Makes the screenshots of docs/howto/report.rst and the chart of docs/howto/comparing_models.rst, for which it needs the
-data of shared/data, Chromium and playwright. A page that is in FOLDER already is not made again.
+data of shared/data, Chromium and playwright. What is in FOLDER already is not made again.
 
 ``--kinds`` makes instead a page of every kind, of examples/ and tests/data, and photographs each as a reader sees it:
 1,200 and 400 pixels wide, in the dark, and on paper. Look at them when a template changed: can somebody who knows no
@@ -42,17 +42,26 @@ KINDS = {  # commands, typed beside the files of examples/ and tests/data
     ],
     "ensembles": ["report wind.npz -o ensembles.html"],
     "compare_two": ["report digits_logistic.csv digits_naive_bayes.csv -o compare_two.html"],
-    "compare_four": [],
+    "compare_four": [
+        "report digits_logistic.csv digits_naive_bayes.csv digits_both.csv digits_bold.csv -o compare_four.html"
+    ],
     "groups": ["report answers.jsonl --abstained answer= --clusters question --groups task -o groups.html"],
     "measures": [f"report biopsies.csv --target malignant --predictions risk --measures {MEASURES} -o measures.html"],
-    "survival": ["survival cohort.csv --horizons 12,24 -o survival.html"],
+    "survival": [
+        "survival cohort.csv --duration months --event status=dead --censoring-time study_end --family weibull "
+        "--parameters scale,shape --horizons 12,24 -o survival.html"
+    ],
     "history": [
         f"monitor {' '.join(f'day{k}.csv' for k in range(1, 9))} --target late --state days.npz --fail-on none",
         "report --state days.npz -o history.html",
     ],
+    "sums": [
+        "evaluate biopsies.csv --target malignant --predictions risk --save sums.npz",
+        "report --state sums.npz -o sums.html",
+    ],
     "before_after": ["recalibrate temperatures.csv --clusters week --save map.json --report before_after.html"],
 }
-LOOKS = {"wide": (1200, "light"), "phone": (400, "light"), "dark": (1200, "dark")}
+LOOKS = {"wide": (1200, "light"), "phone": (400, "light"), "dark": (1200, "dark"), "paper": (718, "light")}
 
 
 def cifar10(path):
@@ -101,11 +110,12 @@ def language_models(path):
 PAGES = {"cifar10": cifar10, "covid": covid, "llm": language_models}
 
 
-def screenshot(browser, page, width, scheme, scale=1, whole=False):
+def screenshot(browser, page, width, scheme, scale=1, whole=False, media="screen"):
     context = browser.new_context(
         viewport={"width": width, "height": TOP}, color_scheme=scheme, device_scale_factor=scale
     )
     tab = context.new_page()
+    tab.emulate_media(media=media)
     tab.goto(page.resolve().as_uri())
     image = Image.open(io.BytesIO(tab.screenshot(full_page=whole))).convert("RGB")
     context.close()
@@ -127,10 +137,22 @@ def side_by_side(images):
     return wide
 
 
-def chart():
+def chart(folder):
     """The drawing of ``kernelcal compare`` in docs/howto/comparing_models.rst."""
-    files = [str(file) for file in sorted((DATA / "cifar10_networks").glob("*.npz"))]
-    typed(["compare", *files, "--plot", str(HERE / "images" / "compare.png")])
+    if not (folder / "compare.png").exists():
+        files = [str(file) for file in sorted((DATA / "cifar10_networks").glob("*.npz"))]
+        typed(["compare", *files, "--plot", str(folder / "compare.png")])
+    shutil.copy(folder / "compare.png", HERE / "images")
+
+
+def further_digits():
+    """Two more models of the digits: the mean of both, and one that is too sure."""
+    first, second = (pd.read_csv(f"digits_{name}.csv") for name in ("logistic", "naive_bayes"))
+    names = [name for name in first if name != "label"]
+    for name, p in (("both", (first[names] + second[names]) / 2), ("bold", first[names] ** 3)):
+        table = p.div(p.sum(axis=1), axis=0)
+        table.insert(0, "label", first["label"])
+        table.to_csv(f"digits_{name}.csv", index=False)
 
 
 def every_kind(folder, browser, only):
@@ -140,19 +162,15 @@ def every_kind(folder, browser, only):
             shutil.copy(place, folder)
     os.chdir(folder)
     runpy.run_path("make_days.py", run_name="__main__")
+    further_digits()
     for name in only or KINDS:
         for command in KINDS[name]:
             print("kernelcal", command, flush=True)
             assert typed(shlex.split(command)) == 0
-        if name == "compare_four":
-            models = {model: model for model in ("Logistic", "EMOS", "ENS", "EPC")}
-            kc.report("precip_Niamey_2016.csv", models, "compare_four.html", target="obs")
         for look, (width, scheme) in LOOKS.items():
-            screenshot(browser, folder / f"{name}.html", width, scheme, whole=True).save(f"{name}_{look}.png")
-        tab = browser.new_page()
-        tab.goto((folder / f"{name}.html").resolve().as_uri())
-        tab.pdf(path=f"{name}.pdf", format="A4")
-        tab.close()
+            media = "print" if look == "paper" else "screen"  # 718 pixels are what A4 has between its margins
+            image = screenshot(browser, folder / f"{name}.html", width, scheme, whole=True, media=media)
+            image.save(f"{name}_{look}.png")
 
 
 def main():
@@ -166,7 +184,7 @@ def main():
         if options.kinds is not None:
             every_kind(folder, browser, options.kinds)
             return
-        chart()
+        chart(folder)
         for name, make in PAGES.items():
             if not (folder / f"{name}.html").exists():
                 print(make(folder / f"{name}.html"), flush=True)

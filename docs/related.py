@@ -39,7 +39,7 @@ def summary(name):
 def lines_of(name):
     """The section, as numpydoc reads it."""
     others = related().get(name.removeprefix("kernelcal."), ())
-    entries = [line for other in others for line in (f"kernelcal.{other}", f"    {summary(other)}")]
+    entries = [f"kernelcal.{other} : {summary(other)}" for other in others]
     return ["See Also", "--------", *entries, ""] if entries else []
 
 

@@ -159,8 +159,8 @@ def test_what_is_no_lens_is_refused_alike(function):
         ("calibration_test", {"statistic": "skce", "null": "block"}, "null='block' needs statistic=kernelcal.SKCE"),
         ("calibration_test", {"statistic": "ece", "null": "gamma"}, "null='gamma' is the law of kernelcal.SKCE"),
         ("calibration_test", {"statistic": "skce", "null": "cme"}, r"null='cme' is the law of kernelcal.UCME\(\)"),
-        ("calibration_test", {"statistic": "pit", "null": "bound"}, "ranks all rows alike"),
-        ("calibration_test", {"statistic": "pit", "weights": DATA}, "ranks all rows alike"),
+        ("calibration_test", {"statistic": "pit", "null": "bound"}, "statistic='pit' ranks all rows alike"),
+        ("calibration_test", {"statistic": "pit", "weights": DATA}, "statistic='pit' ranks all rows alike"),
         ("calibration_test", {"lens": "top label"}, "lens must be a lens such as"),
         ("confidence_interval", {"method": "jackknife"}, "method must be one of 'bootstrap', 'root'"),
         ("confidence_interval", {"method": 3}, "method must be one of 'bootstrap', 'root'"),
@@ -253,7 +253,7 @@ def test_the_command_line_refuses_with_the_same_words_before_files_are_opened(ca
 def test_names_on_the_command_line_that_do_not_go_together_are_refused_before_files_are_opened(capsys):
     for arguments, message in (
         (["--statistic", "skce", "--null", "block"], "--null block needs statistic="),
-        (["--statistic", "pit", "--weights", "w"], "ranks all rows alike"),
+        (["--statistic", "pit", "--weights", "w"], "--statistic pit ranks all rows alike"),
         (["--statistic", "ece", "--engine", "nystrom"], "--engine chooses how pairs are summed"),
         (["--statistic", "pit", "--engine", "nystrom"], "--engine chooses how pairs are summed"),
         (["--statistic", "ckce", "--engine", "nystrom"], "engine of a CKCE must be ExactPairs(), RandomFourier(100)"),

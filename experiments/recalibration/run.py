@@ -1,13 +1,15 @@
 """Repaired predictions beside other packages, on rows that no map has seen; level, power and price by simulation.
 
-    pip install probmetrics netcal betacal venn-abers statsmodels  # no dependencies of kernelcal
-    python experiments/recalibration/run.py                        # about ten minutes
-    python experiments/recalibration/run.py --part classes         # or numbers, null, test
-    python experiments/recalibration/run.py --splits 1             # a short one
+    pip install probmetrics numba netcal betacal venn-abers statsmodels ngboost quantile-forest  # none is needed
+    python experiments/recalibration/run.py --data FOLDER           # about half an hour; of FOLDER see given.py
+    python experiments/recalibration/run.py --part classes          # or numbers, null, test
+    python experiments/recalibration/run.py --part classes --resume # goes on where it was stopped
+    python experiments/recalibration/run.py --splits 1              # a short one
 
 Writes docs/tables/recalibration_classes.csv (every set, model, split and size), recalibration_ranks.csv,
-recalibration_numbers.csv, recalibration_null.csv and recalibration_test.csv. Packages that are not installed are left
-out and named. For the log score probabilities below 1e-6 count as 1e-6, of every method alike.
+recalibration_pool.csv, recalibration_numbers.csv, recalibration_crps.csv, recalibration_null.csv and
+recalibration_test.csv. Packages that are not installed are left out and named. For the log score probabilities below
+1e-6 count as 1e-6, of every method alike.
 """
 
 from __future__ import annotations
@@ -32,79 +34,155 @@ import outputs
 
 sys.path.append(str(Path(__file__).resolve().parent))
 
+from given import given_predictions
 from methods import methods
 from sets import LEVELS, class_predictions, number_predictions
 
-SIZES = (100, 500)
+SIZES = (100, 500, 2000)
 LEAST = 1e-6
-FEWEST_TESTED = 150  # rows behind a score
+FEWEST_TESTED = 50  # rows behind a score
+SHUFFLES = 10  # of sets of few rows, whose scores are means over them
+FEW = 300  # rows
 PARTS = ("classes", "numbers", "null", "test")
+HEAD = ["source", "set", "model", "classes", "split", "n", "method", "log score", "Brier score"]
+HEAD += ["log score less that of the pool", "standard error"]
+POOL = "kernelcal auto"
+CLEAR = 2.0  # standard errors
+RANK, WORST = "mean rank, log score", "worst loss against identity, nats"
+KNOWN, BEHIND = "known best better on %", "mean behind the pool, nats"
+SHARES = ("pool better on %", "clearly different on %", "pool better on % of these")
 methods_of = functools.cache(methods)
 
 
-def log_score(p, y):
-    return float(-np.log(np.maximum(p[np.arange(len(y)), y], LEAST)).mean())
+def log_losses(p, y):
+    return -np.log(np.maximum(p[np.arange(len(y)), y], LEAST))
 
 
-def brier(p, y):
-    return float(((p - np.eye(p.shape[1])[y]) ** 2).sum(axis=1).mean())
+def briers(p, y):
+    return ((p - np.eye(p.shape[1])[y]) ** 2).sum(axis=1)
 
 
-def of_classes(splits):
-    """A line a set, model, split, size and method."""
+def shuffled(n, split):
+    """The order as it is, which is random, and of sets of few rows nine more."""
+    rng = np.random.default_rng([split, n])
+    return [np.arange(n), *(rng.permutation(n) for _ in range(SHUFFLES - 1 if n <= FEW else 0))]
+
+
+def scored(repair, p, y, n, split, label):
+    """Mean scores of every row, over the orders in which it was not calibrated with; nan where the method failed."""
+    total, count = np.zeros((len(y), 2)), np.zeros((len(y), 1))
+    for order in shuffled(len(y), split):
+        fit, held = order[:n], order[n:]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                q = repair(p[fit], y[fit], p[held])
+                total[held] += np.stack([log_losses(q, y[held]), briers(q, y[held])], axis=1)
+            except Exception as error:  # of any package: told, not hidden
+                print(f"{label}: {type(error).__name__}: {error}"[:200])
+                total[held] = np.nan
+        count[held] += 1
+    return total[count[:, 0] > 0] / count[count[:, 0] > 0]
+
+
+def of_set(source, name, model, p, y, split):
+    """A line a size and method."""
     lines = []
+    for n in SIZES:
+        if len(y) - n < FEWEST_TESTED or len(np.unique(y[:n])) < p.shape[1]:
+            continue  # other packages need a row of every class
+        rows = {
+            method: scored(repair, p, y, n, split, f"{method} on {name}, {model}, {n} rows")
+            for method, repair in methods_of(p.shape[1]).items()
+        }
+        for method, own in rows.items():
+            behind = own[:, 0] - rows[POOL][:, 0]
+            numbers = [*own.mean(axis=0), behind.mean(), behind.std() / np.sqrt(len(behind))]
+            told = [f"{value:.5f}" if np.isfinite(value) else "" for value in numbers]
+            lines.append([source, name, model, str(p.shape[1]), str(split), str(n), method, *told])
+    return lines
+
+
+def of_classes(splits, folder=None, known=()):
+    """Lines of every set, model and split, as soon as they are there; those that are known are not made again."""
+    known = {tuple(key) for key in known}
     for split in range(splits):
-        for name, model, p, y in class_predictions(split):
-            for n in SIZES:
-                if len(y) - n < FEWEST_TESTED or len(np.unique(y[:n])) < p.shape[1]:
-                    continue  # other packages need a row of every class
-                for method, repair in methods_of(p.shape[1]).items():
-                    with warnings.catch_warnings():
-                        warnings.simplefilter("ignore")
-                        try:
-                            q = repair(p[:n], y[:n], p[n:])
-                            scores = [f"{score(q, y[n:]):.5f}" for score in (log_score, brier)]
-                        except Exception as error:  # of any package: told, not hidden
-                            print(f"{method} on {name}, {model}, {n} rows: {type(error).__name__}: {error}"[:200])
-                            scores = ["", ""]
-                    lines.append([name, model, p.shape[1], split, n, method, *scores])
-            print(name, model, split, flush=True)
-    return ["set", "model", "classes", "split", "n", "method", "log score", "Brier score"], lines
+        for source, found in (
+            ("fitted", class_predictions(split)),
+            ("given", given_predictions(folder, split) if folder else ()),
+        ):
+            for name, model, p, y in found:
+                if (source, name, model, str(split)) not in known:
+                    yield of_set(source, name, model, p, y, split)
+                    print(source, name, model, split, flush=True)
 
 
 def ranks(lines):
-    """Mean rank, share of sets on which the pool is better, and gains beside predictions left alone."""
-    table = []
-    for two in (True, False):
-        for n in SIZES:
-            found = {}
-            for name, model, classes, split, size, method, loss, squares in lines:
-                if (int(classes) == 2) == two and int(size) == n:
-                    found.setdefault((name, model, split), {})[method] = tuple(
-                        float(value or "inf") for value in (loss, squares)
-                    )
-            names = list(next(iter(found.values())))
-            losses = np.array([[one[method] for method in names] for one in found.values()])
-            rank = (losses[:, :, None] > losses[:, None]).sum(axis=2) + 1
-            pool, alone = names.index("kernelcal auto"), names.index("identity")
-            for k, method in enumerate(names):
-                gain = 1 - losses[:, k, 0] / losses[:, alone, 0]
-                table.append(
-                    [
-                        "2" if two else "3 to 10",
-                        n,
-                        len(losses),
-                        method,
-                        *(f"{rank[:, k, s].mean():.2f}" for s in (0, 1)),
-                        f"{100 * np.mean(losses[:, pool, 0] < losses[:, k, 0]):.0f}",
-                        f"{100 * np.median(gain):.1f}",
-                        f"{100 * gain.min():.0f}",
-                        f"{(losses[:, k, 0] - losses[:, alone, 0]).max():.3f}",
-                    ]
-                )
-    head = ["classes", "n", "sets", "method", "mean rank, log score", "mean rank, Brier score"]
-    head += ["pool better on %", "median gain %", "worst gain %", "worst loss against identity, nats"]
-    return head, table
+    """Mean rank, share of sets on which the pool is better, and gains beside predictions left alone.
+
+    `known best` is the method that was best for the same set, model and size on the other split: what is to be had by
+    knowing the set. Where it is the method itself, it counts a half.
+    """
+    table, groups = [], {}
+    for source, name, model, classes, split, n, method, *numbers in lines:
+        key = (source, "2" if int(classes) == 2 else "3 and more", int(n))
+        of_one = groups.setdefault(key, {}).setdefault((name, model, int(split)), {})
+        of_one[method] = [float(value or "inf") for value in numbers]
+    for key in sorted(groups):
+        found = groups[key]
+        names = list(next(iter(found.values())))
+        scores = np.array([[one[method] for method in names] for one in found.values()])
+        losses, off = scores[:, :, 0], np.where(np.isfinite(scores[:, :, 2]), scores[:, :, 2], 1e3)
+        rank = (scores[:, :, None, :2] > scores[:, None, :, :2]).sum(axis=2) + 1
+        alone, best = names.index("identity"), known_best(found, names)
+        clear = np.abs(off) > CLEAR * np.where(np.isfinite(scores[:, :, 3]), scores[:, :, 3], 0)
+        for k, method in enumerate(names):
+            gain, ahead = 1 - losses[:, k] / losses[:, alone], off[:, k] > 0
+            oracle = [
+                0.5 if best[i] == k else float(losses[i, best[i]] < losses[i, k])
+                for i in range(len(losses))
+                if best[i] is not None
+            ]
+            shares = [ahead.mean(), clear[:, k].mean(), ahead[clear[:, k]].mean() if clear[:, k].any() else np.nan]
+            shares.append(np.mean(oracle) if oracle else np.nan)
+            told = [
+                "" if np.isnan(share) or (method == POOL and at < 3) else f"{100 * share:.0f}"
+                for at, share in enumerate(shares)
+            ]
+            worst = (losses[:, k] - losses[:, alone]).max()
+            means = [f"{rank[:, k, s].mean():.2f}" for s in (0, 1)]
+            told += [
+                f"{off[np.isfinite(scores[:, k, 2]), k].mean():.4f}",
+                f"{100 * np.median(gain):.1f}",
+                f"{worst:.4f}",
+            ]
+            table.append([*key, len(losses), method, *means, *told])
+    head = ["source", "classes", "n", "sets", "method", RANK, "mean rank, Brier score", *SHARES]
+    return [*head, KNOWN, BEHIND, "median gain %", WORST], table
+
+
+def summary(head, table):
+    """A line a setting: the pool, the next package by mean rank, and the nearest, which is on most sets as good."""
+    groups, lines = {}, []
+    for row in table:
+        groups.setdefault(tuple(row[:4]), []).append(dict(zip(head, row, strict=True)))
+    for key, rows in groups.items():
+        pool = next(one for one in rows if one["method"] == POOL)
+        others = [one for one in rows if one["method"] != "identity" and not one["method"].startswith("kernelcal")]
+        after = min(others, key=lambda one: float(one[RANK]))
+        near = min(others, key=lambda one: float(one[SHARES[0]]))
+        told = [near[name] for name in (*SHARES, KNOWN, BEHIND)]
+        lines.append([*key, pool[RANK], after["method"], after[RANK], near["method"], *told, pool[WORST]])
+    return [*head[:4], "rank of the pool", "next", "rank of the next", "nearest", *SHARES, KNOWN, BEHIND, WORST], lines
+
+
+def known_best(found, names):
+    """Of every set the place of the method that was best on the other split, or None where there is no other."""
+    best = []
+    for name, model, split in found:
+        other = found.get((name, model, 1 - split))
+        best.append(None if other is None else int(np.argmin([other[method][0] for method in names])))
+    return best
 
 
 def of_numbers(splits):
@@ -132,6 +210,20 @@ def of_numbers(splits):
                         [name, model, kind, split, n, method, f"{crps:.5g}", f"{loss:.5g}" if kind == "normal" else ""]
                     )
     return ["set", "model", "kind", "split", "n", "method", "CRPS or pinball loss", "log score"], lines
+
+
+def crps_changes(lines):
+    """A line a model, kind and size: by how much the CRPS falls, of quantiles the pinball loss, and rises at most."""
+    groups, before = {}, {tuple(line[:5]): float(line[6]) for line in lines if line[5] == "identity"}
+    for line in lines:
+        if line[5] == POOL:
+            gains = groups.setdefault((line[1], line[2], int(line[4])), [])
+            gains.append(100 * (1 - float(line[6]) / before[tuple(line[:5])]))
+    table = [
+        [*key, len(gains), *(f"{value:z.1f}" for value in (np.median(gains), min(gains), max(gains)))]
+        for key, gains in sorted(groups.items())
+    ]
+    return ["model", "kind", "n", "sets", "median gain %", "least gain %", "most gain %"], table
 
 
 def by_netcal(arrays, y, n):
@@ -202,21 +294,35 @@ def write(name, head, lines):
         csv.writer(stream, lineterminator="\n").writerows([head, *lines])
 
 
+def write_classes(splits, folder, resume):
+    """Write the lines of each set when they are there, so that a run that is stopped loses one set."""
+    path = outputs.tables() / "recalibration_classes.csv"
+    lines = list(csv.reader(path.open(newline="")))[1:] if resume and path.exists() else []
+    for added in of_classes(splits, folder, {(*line[:3], line[4]) for line in lines}):
+        lines += added
+        write("classes", HEAD, lines)
+    write("ranks", *ranks(lines))
+    write("pool", *summary(*ranks(lines)))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--part", choices=PARTS)
     parser.add_argument("--splits", type=int, default=2)
-    parser.add_argument("--sets", type=int, default=200)
+    parser.add_argument("--sets", type=int, default=200, help="simulated sets of the parts null and test")
+    parser.add_argument("--data", help="folder of published predictions, see given.py")
+    parser.add_argument("--resume", action="store_true", help="go on where a run of the part classes was stopped")
     options = parser.parse_args()
     for part in PARTS if options.part is None else (options.part,):
         print(part)
-        if part in ("classes", "numbers"):
-            head, lines = (of_classes if part == "classes" else of_numbers)(options.splits)
-        else:
-            head, lines = (of_null if part == "null" else of_test)(options.sets)
-        write(part, head, lines)
         if part == "classes":
-            write("ranks", *ranks(lines))
+            write_classes(options.splits, options.data, options.resume)
+        elif part == "numbers":
+            head, lines = of_numbers(options.splits)
+            write(part, head, lines)
+            write("crps", *crps_changes(lines))
+        else:
+            write(part, *(of_null if part == "null" else of_test)(options.sets))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""Predictions to repair: data that packages ship or make, and models of scikit-learn that were fitted to a third."""
+"""Predictions to repair: data that packages ship or make, and models that were fitted to a third of the rows.
+
+Of iris and wine, which are too small for that, predictions are out of fold.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
@@ -23,13 +27,14 @@ from sklearn import datasets
 
 __all__ = ["class_predictions", "number_predictions"]
 
-MOST = 2400  # rows of a set: a third trains, up to 500 calibrate, the rest tests
+MOST = 5000  # rows of a set: a third or 600 train, up to 2,000 calibrate, the rest tests
+SMALL = 200  # rows up to which predictions are out of fold
 LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9)
 
 
 def class_sets():
-    """Name, features, labels: five real sets, of statsmodels where it is installed, and five made ones."""
-    for load in (datasets.load_breast_cancer, datasets.load_digits):
+    """Name, features, labels: seven real sets, of statsmodels where it is installed, and five made ones."""
+    for load in (datasets.load_breast_cancer, datasets.load_digits, datasets.load_iris, datasets.load_wine):
         yield load.__name__.removeprefix("load_"), *load(return_X_y=True)
     for name, target, answer in (
         ("fair", "affairs", lambda y: (y > 0).astype(int)),
@@ -82,6 +87,19 @@ def classifiers(seed):
     }
 
 
+class OutOfFold:
+    """Probabilities of every row by a model that was fitted to four other fifths."""
+
+    def __init__(self, model, seed):
+        self.model, self.seed = model, seed
+
+    def of(self, x, y):
+        folds, p = StratifiedKFold(5, shuffle=True, random_state=self.seed), np.empty((len(y), y.max() + 1))
+        for fit, held in folds.split(x, y):
+            p[held] = self.model.fit(x[fit], y[fit]).predict_proba(x[held])
+        return p
+
+
 def class_predictions(split):
     """Set, model, probabilities and labels of the rows that the model has not seen, in random order."""
     for name, x, y in class_sets():
@@ -91,32 +109,71 @@ def class_predictions(split):
         for model, made in classifiers(split).items():
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
+                if len(y) <= SMALL:
+                    yield name, model, OutOfFold(made, split).of(x[order], y[order]), np.asarray(y[order])
+                    continue
                 fitted = made.fit(x[train], y[train])
             yield name, model, np.asarray(fitted.predict_proba(x[rest]), dtype=float), np.asarray(y[rest])
 
 
+def ngboost_normal(x, y, rest, seed):
+    """Normal laws of NGBoost; None where it is not installed."""
+    try:
+        from ngboost import NGBRegressor
+    except ImportError as error:
+        return print(f"ngboost is left out: {error}")
+    law = NGBRegressor(n_estimators=200, verbose=False, random_state=seed).fit(x, y).pred_dist(rest).params
+    return np.asarray(law["loc"]), np.asarray(law["scale"])
+
+
+def forest_quantiles(x, y, rest, seed):
+    """Quantiles of a quantile forest; None where it is not installed."""
+    try:
+        from quantile_forest import RandomForestQuantileRegressor
+    except ImportError as error:
+        return print(f"quantile-forest is left out: {error}")
+    forest = RandomForestQuantileRegressor(100, min_samples_leaf=5, random_state=seed).fit(x, y)
+    return (np.asarray(forest.predict(rest, quantiles=list(LEVELS))),)
+
+
+def number_sets():
+    """Features and outcomes by name: one real set, three of Friedman, and two whose noise is not normal or not even."""
+    x, rng = np.random.default_rng(109).normal(size=(MOST, 6)), np.random.default_rng(110)
+    uneven = x[:, 0] + np.abs(x[:, 1]) + np.exp(0.6 * x[:, 2] - 0.5) * rng.normal(size=MOST)
+    heavy = x[:, 0] * x[:, 1] + x[:, 2] + 0.5 * rng.standard_t(3, size=MOST)
+    return {
+        "diabetes": datasets.load_diabetes(return_X_y=True),
+        "friedman 1": datasets.make_friedman1(MOST, noise=2.0, random_state=106),
+        "friedman 2": datasets.make_friedman2(MOST, noise=80.0, random_state=107),
+        "friedman 3": datasets.make_friedman3(MOST, noise=0.2, random_state=108),
+        "uneven noise": (x, uneven),
+        "heavy tails": (x, heavy),
+    }
+
+
 def number_predictions(split):
     """Set, model, kind, predictions as arrays, outcomes."""
-    sets = {
-        "diabetes": datasets.load_diabetes(return_X_y=True),
-        "friedman 1": datasets.make_friedman1(1500, noise=2.0, random_state=106),
-        "friedman 2": datasets.make_friedman2(1500, noise=80.0, random_state=107),
-        "friedman 3": datasets.make_friedman3(1500, noise=0.2, random_state=108),
-    }
-    for name, (x, y) in sets.items():
+    for name, (x, y) in number_sets().items():
         order = np.random.default_rng(split).permutation(len(y))
-        train, rest = order[: len(y) // 3], order[len(y) // 3 :]
-        boosted = GradientBoostingRegressor(n_estimators=60, random_state=split).fit(x[train], y[train])
+        train, rest = np.split(order, [min(len(y) // 3, 600)])
+        fit, outcomes = (x[train], y[train]), y[rest]
+        boosted = GradientBoostingRegressor(n_estimators=60, random_state=split).fit(*fit)
         width = np.std(y[train] - boosted.predict(x[train]))
-        yield name, "boosting", "normal", (boosted.predict(x[rest]), np.full(len(rest), width)), y[rest]
-        forest = RandomForestRegressor(60, min_samples_leaf=2, random_state=split).fit(x[train], y[train])
+        yield name, "boosting", "normal", (boosted.predict(x[rest]), np.full(len(rest), width)), outcomes
+        forest = RandomForestRegressor(60, min_samples_leaf=2, random_state=split).fit(*fit)
         trees = np.stack([tree.predict(x[rest]) for tree in forest.estimators_], axis=1)
-        yield name, "forest", "normal", (trees.mean(axis=1), trees.std(axis=1) + 1e-6 * y.std()), y[rest]
-        yield name, "forest", "members", (trees[:, :30],), y[rest]
+        yield name, "forest", "normal", (trees.mean(axis=1), trees.std(axis=1) + 1e-6 * y.std()), outcomes
+        yield name, "forest", "members", (trees[:, :30],), outcomes
         quantiles = [
             GradientBoostingRegressor(loss="quantile", alpha=level, n_estimators=40, random_state=split)
-            .fit(x[train], y[train])
+            .fit(*fit)
             .predict(x[rest])
             for level in LEVELS
         ]
-        yield name, "quantile boosting", "quantiles", (np.sort(np.stack(quantiles, axis=1), axis=1),), y[rest]
+        yield name, "quantile boosting", "quantiles", (np.sort(np.stack(quantiles, axis=1), axis=1),), outcomes
+        for model, kind, made in (
+            ("NGBoost", "normal", ngboost_normal(*fit, x[rest], split)),
+            ("quantile forest", "quantiles", forest_quantiles(*fit, x[rest], split)),
+        ):
+            if made is not None:
+                yield name, model, kind, made, outcomes

@@ -52,8 +52,9 @@ class Lens(ABC):
     Examples
     --------
     >>> import kernelcal as kc
-    >>> isinstance(kc.TopLabel(), kc.lenses.Lens)
-    True
+    >>> first = kc.TopK(1).view(kc.Categorical([[0.2, 0.5, 0.3], [0.1, 0.1, 0.8]])).predictions
+    >>> isinstance(kc.TopK(1), kc.lenses.Lens), first.n_classes
+    (True, 2)
     """
 
     @abstractmethod

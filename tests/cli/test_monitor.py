@@ -103,6 +103,19 @@ def test_a_damaged_state_has_a_way_back(run, tmp_path, damage):
     assert state.read_bytes() == text
 
 
+def test_a_state_that_is_gone_is_not_begun_anew_in_silence(run, tmp_path):
+    run("day1.csv day2.csv")
+    (tmp_path / "state.npz").unlink()
+    status, _, err = run("day3.csv")
+    assert status == 2
+    assert "state.npz is gone." in err
+    assert "state.npz.before is whole, with 120 rows, the last of day1.csv: copy it to" in err
+    assert "To begin anew, remove it" in err
+    assert not (tmp_path / "state.npz").exists()
+    (tmp_path / "state.npz.before").unlink()
+    assert run("day3.csv")[0] in (0, 1)
+
+
 def test_where_the_backup_is_damaged_too_all_files_make_the_same_state(run, days, tmp_path):
     run("day1.csv day2.csv")
     state, text = tmp_path / "state.npz", (tmp_path / "state.npz").read_bytes()
@@ -187,10 +200,10 @@ def test_a_page_of_the_history(run, tmp_path, capsys):
     assert "<svg" in text
     assert "http" not in text.split("</style>")[1].split("<svg")[0]
     for row, (key, rows, _, _) in zip(text.split('<th scope="row">')[1:], monitor.history, strict=True):
-        cells = row.replace("</td>", "").split("<td>")
-        assert row.startswith(f"{key}</th><td>{rows:,}</td>")
-        assert ("drift" in cells[-1].split("</tr>")[0]) == (monitor.drift_alarm.key == key)
-        assert ("ever" in cells[-1].split("</tr>")[0]) == (monitor.alarm.key == key)
+        name, alarm, number = row.replace("</td>", "").split("<td>")[:3]
+        assert (name, number) == (f"{key}</th>", f"{rows:,}")
+        assert ("drift" in alarm) == (monitor.drift_alarm.key == key)
+        assert ("ever" in alarm) == (monitor.alarm.key == key)
     assert monitor.direction in text
     assert "to 100 with probability 0.01 at most" in text
     assert "kernelcal report --state" in text

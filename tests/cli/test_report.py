@@ -39,6 +39,7 @@ def test_one_file(folder, capsys):
     out = capsys.readouterr().out
     assert out.startswith("read one.csv: 80 rows")
     assert out.endswith("wrote page.html\n")
+    assert "\nwhat to do: " in out
     page = (folder / "page.html").read_text(encoding="utf-8")
     assert "Sites &amp; &lt;i&gt;more&lt;/i&gt;" in page
     assert "site: &lt;b&gt;south&lt;/b&gt;" in page

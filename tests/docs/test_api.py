@@ -72,7 +72,8 @@ def test_what_see_also_names_is_documented(related):
 def test_the_section_stands_where_numpydoc_looks(related):
     lines = ["First line.", "", "Parameters", "----------", "x : int", "", "Notes", "-----", "More."]
     related.add_see_also(None, "function", "kernelcal.skce", None, None, lines)
-    assert lines[5:9] == ["", "See Also", "--------", "kernelcal.SKCE"]
+    assert lines[5:8] == ["", "See Also", "--------"]
+    assert lines[8].startswith("kernelcal.SKCE : Squared kernel calibration error")
     assert lines[-3:] == ["Notes", "-----", "More."]
     assert lines[lines.index("Notes") - 1] == ""
     short = ["First line.", ""]

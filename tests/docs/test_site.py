@@ -1,5 +1,6 @@
 """The site as it was built (python -m sphinx -W -b html docs docs/_build/html): no dead link, anchor or picture."""
 
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -51,6 +52,17 @@ def faults(site):
 def test_the_site_has_no_dead_link_anchor_or_picture():
     assert list(faults(SITE)) == []
     assert len(list(SITE.rglob("*.html"))) > 100
+
+
+@pytest.mark.skipif(not (SITE / "index.html").exists(), reason="the documentation was not built here")
+def test_every_name_of_the_reference_has_links_to_others():
+    pages = sorted((SITE / "api" / "generated").glob("*.html"))
+    assert len(pages) > 400
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        section = re.search(r"admonition seealso.*?</div>", text, re.DOTALL)
+        assert section, page.name
+        assert all("href" in name for name in re.findall(r"<dt>(.*?)</dt>", section[0], re.DOTALL)), page.name
 
 
 def test_the_check_bites(tmp_path):

@@ -20,6 +20,7 @@ from kernelcal.kernels import Spectral, Wasserstein
 from kernelcal.pairs.matrix import joint_sums
 from kernelcal.runs import Run
 from kernelcal.sketch.findings import _surprises
+from kernelcal.sketch.sums import as_numbers
 from kernelcal.statistics import CKCE
 
 WIDTH = 0.3
@@ -598,13 +599,13 @@ def test_a_sketch_holds_what_surprised_and_bounds_which_rows_are_near(m):
     statistic = kc.SKCE(prediction_kernel=kc.Laplacian(0.3), engine=engine)
     prepared = statistic.prepare(batch)
     own = surprises_of(prepared.matrix(y), Case(y, batch))
-    sums = sketch._sums
+    sums = as_numbers(sketch._sums, sketch._settings, sketch._subject)
     found = _surprises(sums, sketch._settings, sketch._subject, own.total, own.squares)
     assert (found.each, found.rows) == (pytest.approx(own.each, rel=1e-9), 60)
-    assert (found.linear, found.square) == pytest.approx((own.linear, own.square), rel=1e-8)
+    assert (found.linear, found.square) == pytest.approx((own.linear, own.square), rel=2e-3)  # features are rounded
     assert (found.own, found.both >= own.both) == (0, True)
     for z in (0.5, 1.6, 3.0):
-        assert own.root(z) <= found.root(z)
+        assert own.root(z) <= found.root(z) * (1 + 1e-3)
     none = kc.Sketch(prediction_kernel=kc.Laplacian(0.3), draws=99).update(np.zeros(30, int), np.full(30, 0.02))
     assert none.result().interval.root[1] > 0.135
 

@@ -35,6 +35,31 @@ def test_one_task_of_many_starts_no_threads(monkeypatch):
     assert base.thread_count(8) == 8
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_stream_is_made_as_it_is_used_and_keeps_its_order(threads):
+    made, alone = [], []
+
+    def items():
+        for k in range(20):
+            made.append(k)
+            yield k
+
+    def square(k):
+        alone.append(base.thread_count(8))
+        if k == 17:
+            raise ValueError("seventeen")
+        return k * k
+
+    found = base.threaded_stream(square, items(), threads)
+    assert next(found) == 0
+    assert len(made) <= threads + 1
+    assert [next(found) for _ in range(16)] == [k * k for k in range(1, 17)]
+    with pytest.raises(ValueError, match="seventeen"):
+        next(found)
+    assert set(alone) == ({8} if threads == 1 else {1})
+    assert base.thread_count(8) == 8
+
+
 def test_threads_change_no_number_of_a_sketch(monkeypatch):
     from kernelcal.sketch import sums
 

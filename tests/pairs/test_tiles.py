@@ -244,6 +244,26 @@ def test_equal_rows_are_looked_for_once(monkeypatch):
     assert again.groups is ready.forms.groups
 
 
+@pytest.mark.parametrize(
+    ("told", "rows"), [("1024K\n", 192), ("2048K\n", 256), ("512K\n", 128), ("32M", 192), (None, 192)]
+)
+def test_a_tile_is_as_large_as_the_cache_allows(told, rows, tmp_path, monkeypatch):
+    from kernelcal.pairs import engines
+
+    file = tmp_path / "size"
+    if told is not None:
+        file.write_text(told)
+    monkeypatch.setattr(engines, "_CACHE", str(file))
+    engines.tile_shape.cache_clear()
+    try:
+        assert engines.tile_shape() == (rows, 512)
+        batch = ready_for("tiles")[0]
+        forms = kc.ExactPairs(columns=100).prepare([kc.Laplacian(0.3)], batch, ClassResidual.of(batch, kc.Dirac()))
+        assert forms.shape == (rows, 100)
+    finally:
+        engines.tile_shape.cache_clear()
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_sums_of_rows_of_many_rows_are_those_of_the_dense_matrix(weighted, make_data, monkeypatch):
     p, y = make_data(301, 4)

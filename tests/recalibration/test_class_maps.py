@@ -8,7 +8,7 @@ from kernelcal.dependence import Dependence
 from kernelcal.recalibration.class_maps import CLASS_MAPS, Identity, Isotonic, Rows, Temperature, floor_of
 from kernelcal.recalibration.curve_maps import Platt, Quadratic, Spline, VennAbers
 from kernelcal.recalibration.folds import blocks_of, folds_of
-from kernelcal.recalibration.pool import Pool, candidates, error_of, fit_pool
+from kernelcal.recalibration.pool import Pool, _trusted, _weighed, _worth, candidates, error_of, fit_pool
 
 
 def rows_of(n, k, power, seed=0, weights=False):
@@ -141,29 +141,40 @@ def test_states_are_bit_exact(name):
     assert np.allclose(made.probabilities(rows.logs).sum(axis=1), 1)
 
 
+def plain_weights(losses, counts, steps):
+    prior = np.array([0.3, 0.6, 0.15, 0.05, 0.05, 0.05, 0.05, 0.05]) / 1.3
+    weights = prior.copy()
+    for _ in range(steps):
+        q = weights * np.exp(-losses)
+        q /= q.sum(axis=1, keepdims=True)
+        weights = (counts @ q + 5 * prior) / (len(losses) + 5)
+    odds = 0.5 * np.exp(counts @ (losses[:, 0] + np.log(np.exp(-losses) @ weights)))
+    weights = np.append(1, odds * weights) / (1 + odds)
+    return np.append(weights[0] + weights[1], weights[2:])
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_pool_weighs_by_held_out_losses_as_the_plain_algorithm(weighted):
     rows, rng = rows_of(120, 3, 2.0, weights=weighted), np.random.default_rng(1)
     pool, held = fit_pool(rows, "auto", rng, None)
-    losses, counts = np.empty((120, 6)), rows.weights
-    names = ["identity", "temperature", "svs", "svs, ridge / 4", "sms", "sms, ridge / 4"]
+    names = ["identity", "temperature", "svs", "svs, ridge / 4", "bounded", "sms", "sms, ridge / 4", "sms, ridge / 16"]
+    losses, counts = np.empty((120, len(names))), rows.weights
+    untouched = (Identity, Temperature, CLASS_MAPS["bounded"])
     for fit, out in folds_of(rows.labels, 5, np.random.default_rng(1), None):
         first = Temperature.fit(rows[fit])
         weights = counts[fit] / counts[fit].mean()
         after = Rows(np.log(first.probabilities(rows.logs[fit])), rows.labels[fit], weights)
         for m, name in enumerate(names):
             kind = CLASS_MAPS[name]
-            own = rows[fit] if kind in (Identity, Temperature) else after
-            seen = rows.logs[out] if kind in (Identity, Temperature) else np.log(first.probabilities(rows.logs[out]))
-            losses[out, m] = -np.log(kind.fit(own).probabilities(seen)[np.arange(len(out)), rows.labels[out]])
-    prior = np.array([0.1, 0.6, 0.15, 0.05, 0.05, 0.05])
-    weights = prior.copy()
-    for _ in range(80):
-        q = weights * np.exp(-losses)
-        q /= q.sum(axis=1, keepdims=True)
-        weights = (counts @ q + 5 * prior) / (120 + 5)
-    np.testing.assert_allclose(pool.weights, weights, atol=1e-3)
-    np.testing.assert_allclose(held, -np.log(np.exp(-losses) @ weights), atol=1e-3)
+            own = rows[fit] if kind in untouched else after
+            seen = rows.logs[out] if kind in untouched else np.log(first.probabilities(rows.logs[out]))
+            made = kind.fit(own, start=pool.maps[m])  # else tolerances of the search differ
+            losses[out, m] = -np.log(made.probabilities(seen)[np.arange(len(out)), rows.labels[out]])
+    weights = plain_weights(losses, counts, 96)  # 0.8 a row
+    np.testing.assert_allclose(pool.weights, weights, atol=1e-8)
+    for fit, out in folds_of(rows.labels, 5, np.random.default_rng(1), None):  # by weights that saw other rows
+        part = plain_weights(losses[fit], counts[fit] / counts[fit].mean(), 77)
+        np.testing.assert_allclose(held[out], -np.log(np.exp(-losses[out]) @ part), atol=1e-8)
     assert [one.name for one in pool.maps] == names
     for name, column in zip(names, losses.T, strict=True):
         assert pool.losses[name] == pytest.approx(np.average(column, weights=counts), abs=1e-4)
@@ -171,8 +182,8 @@ def test_the_pool_weighs_by_held_out_losses_as_the_plain_algorithm(weighted):
         assert own == pytest.approx({name: pool.losses[name]}, abs=1e-4)
     after = np.log(pool.first.probabilities(rows.logs))
     mixed = [
-        w * one.probabilities(after if m > 1 else rows.logs)
-        for m, (w, one) in enumerate(zip(pool.weights, pool.maps, strict=True))
+        w * one.probabilities(rows.logs if isinstance(one, untouched) else after)
+        for w, one in zip(pool.weights, pool.maps, strict=True)
     ]
     np.testing.assert_allclose(pool.probabilities(rows.logs), np.sum(mixed, axis=0))
 
@@ -184,8 +195,44 @@ def test_shares_of_candidates_sum_to_one_whichever_are_served(n, classes):
     assert prior == (1 if classes == 2 else 5)
     assert ("isotonic" in shares, "venn-abers" in shares) == (n > 500 and classes == 3, n > 500 and classes == 2)
     assert ("sms" in shares) == (classes == 3)
-    if classes > 2:  # one temperature as much before one class by itself as ever
-        assert shares["temperature"] / shares["svs"] == pytest.approx(4)
+    assert ("bounded" in shares) == (classes < 100)
+    assert shares["temperature"] / shares["svs"] == pytest.approx(3 if classes == 2 else 4)
+
+
+def test_the_whole_pool_is_weighed_against_leaving_alone():
+    weights = np.array([0.2, 0.5, 0.3])
+    for gained in (-3.0, 0.0, 2.0, 1e9):
+        trust = 0.5 / (0.5 + np.exp(-min(gained, 700)))
+        np.testing.assert_allclose(_trusted(weights, gained), trust * weights + [1 - trust, 0, 0])
+
+
+def test_rows_that_depend_on_each_other_are_worth_as_few_as_they_are():
+    gains = np.random.default_rng(0).normal(size=200)
+    twice = Dependence.of(400, clusters=np.arange(400) // 2)  # each row twice over tells no more than once
+    assert _worth(np.repeat(gains, 2), twice) == pytest.approx(0.5, rel=0.02)
+    assert _worth(gains, None) == 1
+    apart = gains[:100].repeat(2) * np.tile([1, -1], 100)  # two that cancel are worth no more than one each
+    assert _worth(apart, Dependence.of(200, clusters=np.arange(200) // 2)) == 1
+    assert _worth(np.zeros(200), None) == 1
+
+
+def test_the_fewer_rows_the_nearer_are_the_weights_to_the_shares():
+    shares = np.array([0.5, 0.25, 0.25])
+    losses = np.tile([0.7, 0.7, 0.4], (1000, 1)) + 0.1 * np.random.default_rng(0).normal(size=(1000, 3))
+    last = [_weighed(losses[:n], np.ones(n), shares, 1.0)[2] for n in (10, 30, 100, 1000)]
+    assert last == sorted(last)
+    assert last[0] < 0.7 < 0.95 < last[-1]
+
+
+def test_a_bounded_map_is_a_scaling_of_probabilities():
+    rows = rows_of(300, 3, 3.0)
+    made = CLASS_MAPS["bounded"].fit(rows)
+    p = 3 * plain_softmax(rows.logs)
+    same = CLASS_MAPS["svs"].fit(Rows(p, rows.labels, rows.weights))
+    np.testing.assert_allclose(made.probabilities(rows.logs), same.probabilities(p), atol=1e-6)
+    sure = made.probabilities(np.log([[1e-300, 1.0, 1e-300], [1e-9, 1.0, 1e-9]]))
+    np.testing.assert_allclose(sure[0], sure[1], rtol=1e-6)  # however sure
+    assert sure.max() < 0.999
 
 
 def test_the_error_of_a_gain_is_that_of_a_mean_of_rows_of_clusters_and_of_stretches():

@@ -9,8 +9,8 @@ from kernelcal.recalibration import recalibrate
 
 torch = pytest.importorskip("torch")
 
-OF_TWO = ("auto", "identity", "temperature", "platt", "quadratic", "spline", "venn-abers", "svs")
-OF_MORE = ("auto", "sms", "isotonic", "svs, ridge / 4")
+OF_TWO = ("auto", "identity", "temperature", "platt", "quadratic", "spline", "venn-abers", "svs", "bounded")
+OF_MORE = ("auto", "sms", "bounded", "isotonic", "svs, ridge / 4")
 
 
 def data(k, n=550):

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
+import kernelcal as kc
+
 CHROMIUM = os.environ.get("CHROMIUM") or next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
-NAMES = ("binary", "classes", "several", "normal", "scores", "survival", "recalibration")
+NAMES = ("binary", "classes", "several", "normal", "scores", "survival", "recalibration", "sums")
 pytestmark = pytest.mark.slow
 
 _spec = importlib.util.spec_from_file_location("browser_subjects", Path(__file__).with_name("subjects.py"))
@@ -61,14 +63,18 @@ def pages(tmp_path_factory):
     pytest.importorskip("jinja2")
     pytest.importorskip("matplotlib")
     from kernelcal.recalibration import recalibrate
-    from kernelcal.reporting import recalibration_page, report, survival_page
+    from kernelcal.reporting import recalibration_page, report, sums_page, survival_page
+    from kernelcal.sketch import GroupedSketch
 
     folder, made = tmp_path_factory.mktemp("pages"), {}
     made["survival"] = survival_page(subjects.survival(), folder / "survival.html")
     y, p, _ = subjects.binary()
     found = recalibrate(y, p, "temperature", draws=subjects.DRAWS)
     made["recalibration"] = recalibration_page(found, folder / "recalibration.html")
-    for name in NAMES[:-2]:
+    sketch = GroupedSketch(kc.Laplacian(0.2), groups="half", engine=kc.RandomFourier(16), draws=19)
+    half = ["a name that is long, with words" if k % 2 else "b" for k in range(len(y))]
+    made["sums"] = sums_page(sketch.update(y, p, groups=half), folder / "sums.html")
+    for name in NAMES[:-3]:
         y, predictions, options = subjects.SUBJECTS[name]()
         made[name] = report(y, predictions, folder / f"{name}.html", draws=subjects.DRAWS, **options)
     return made
@@ -165,3 +171,13 @@ def test_it_can_be_printed(opened):
     assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert tab.evaluate("getComputedStyle(document.querySelector('nav')).display") == "none"
     assert [pair for pair in tab.evaluate(CONTRASTS) if pair[0] < 4.5] == []
+
+
+def test_nothing_is_wider_than_paper(opened):
+    tab = opened(718)  # pixels between the margins of A4
+    tab.emulate_media(media="print")
+    wide = tab.evaluate(
+        "() => [...document.querySelectorAll('main table')].map(n => n.getBoundingClientRect().right)"
+        ".filter(right => right > 719)"
+    )
+    assert wide == []

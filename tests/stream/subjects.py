@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kernelcal as kc
-from kernelcal.sketch import Sketch
+from kernelcal.sketch import Sketch, SketchResult
 from kernelcal.stream.survey import places
 
 pd = pytest.importorskip("pandas")
@@ -48,12 +48,27 @@ def cut(table, folder, cuts, *, kind="parquet", group=700):
     return folder
 
 
+def numbers_in(plain, path=()):
+    """All numbers of a result, and where they stand; words name classes, which not every way knows."""
+    if isinstance(plain, dict | list):
+        items = plain.items() if isinstance(plain, dict) else enumerate(plain)
+        return {at: x for name, value in items for at, x in numbers_in(value, (*path, name)).items()}
+    return {} if isinstance(plain, str) or path == ("seconds",) else {path: plain}
+
+
 def assert_same(found, expected):
+    """Every number, to the last bit."""
+    first, second = (numbers_in(SketchResult.to_dict(result)) for result in (found, expected))
+    assert len(second) > 20
+    assert first == second
+
+
+def assert_near(found, expected):
+    """Numbers that were written in another way, and are off by rounding."""
     assert found.n == expected.n
-    assert found.pvalue == expected.pvalue
-    assert float(found.estimate) == pytest.approx(float(expected.estimate), rel=1e-9)
+    assert found.pvalue == pytest.approx(expected.pvalue, abs=0.02)
     draws = [result.test.members[0].deviation for result in (found, expected)]  # in units of the drawn values
-    assert draws[0] == pytest.approx(draws[1], rel=1e-6)
+    assert draws[0] == pytest.approx(draws[1], rel=1e-3)
     for name, value in expected.means.items():
-        assert found.means[name] == pytest.approx(value, rel=1e-12)
-    assert [float(e) for e in found.eces] == pytest.approx([float(e) for e in expected.eces], rel=1e-9)
+        assert found.means[name] == pytest.approx(value, rel=1e-9)
+    assert [float(e) for e in found.eces] == pytest.approx([float(e) for e in expected.eces], rel=1e-7)

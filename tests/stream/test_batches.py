@@ -14,7 +14,7 @@ import kernelcal as kc
 from kernelcal.cli import main
 from kernelcal.errors import InputError
 from kernelcal.io.columns import identities
-from kernelcal.sketch import Sketch
+from kernelcal.sketch import Sketch, rows
 from kernelcal.stream import OnePass, evaluate_batches, evaluate_files, evaluate_frame, sample_batches
 from kernelcal.stream.tables import Batches
 
@@ -98,6 +98,29 @@ def test_whatever_hands_out_rows(table, form):
         options = {**OPTIONS, "key": "row.id", "target": "row.label", "predictions": "row.p_*"}
     found = evaluate_batches(forms(frame)[form], **options)
     assert_same(found, expected(frame, y, p))
+
+
+class Interchanged:
+    """A frame that has no more than the protocol of data frames."""
+
+    def __init__(self, table):
+        self.__dataframe__ = table.__dataframe__
+
+
+def test_frames_of_other_libraries(table):
+    frame, y, p = table
+    arrow = pa.Table.from_pandas(frame, preserve_index=False)
+    assert_same(evaluate_batches(Interchanged(arrow), **OPTIONS), expected(frame, y, p))
+    assert_same(evaluate_batches([Interchanged(arrow[:9]), Interchanged(arrow[9:])], **OPTIONS), expected(frame, y, p))
+
+
+def test_evaluate_takes_tables_in_batches_where_a_key_is_said(table):
+    frame, y, p = table
+    asked = {name: x for name, x in OPTIONS.items() if name != "predictions"}
+    for rows_of in (frame, pa.Table.from_pandas(frame)):
+        assert_same(kc.evaluate(rows_of, "p_*", **asked), expected(frame, y, p))
+    duckdb = pytest.importorskip("duckdb")
+    assert_same(kc.evaluate(duckdb.sql("from frame order by p_cat"), "p_*", **asked), expected(frame, y, p))
 
 
 def test_frames_of_polars():
@@ -235,10 +258,11 @@ def test_parts_travel_as_bytes_and_are_added_in_any_tree(table):
     assert_same(begun.result(parts), whole)
     tree = [begun.merged(parts[k : k + 3]) for k in range(0, 10, 3)]
     assert_same(begun.result([begun.merged(tree[::-1]), begun.sums([])]), whole)
-    with pytest.raises(
-        InputError, match="part 1 of those that were given: a row of one part has the same key as a row of"
-    ):
-        begun.result([parts[0], parts[0]])
+    for given_twice in ([parts[0], parts[0]], [tree[1], parts[3]], [tree[0], begun.merged(tree[:2])]):
+        with pytest.raises(InputError, match="part 1 of those that were given: a part of these rows was given before"):
+            begun.result(given_twice)
+    with pytest.raises(InputError, match=r"part 1 of .*: a row of one part has the same key as a row of the other"):
+        begun.result([parts[0], begun.sums([frame[400:600]])])
     with pytest.raises(InputError, match="part 0 of those that were given: these bytes is not the sums of a part"):
         begun.result([b"other"])
     altered = bytearray(parts[0])
@@ -250,6 +274,19 @@ def test_parts_travel_as_bytes_and_are_added_in_any_tree(table):
     other = OnePass.of(frame, **{**OPTIONS, "rng": 1})
     with pytest.raises(InputError, match="the sketches differ in rng: 1 and 0"):
         other.result(parts)
+
+
+def test_a_part_given_twice_is_seen_where_its_keys_are_not_among_those_compared(table, monkeypatch):
+    """Of many rows few keys are held; every part has a mark."""
+    monkeypatch.setattr(rows, "_HELD", 5)
+    frame = table[0]
+    begun = OnePass.of(frame, **OPTIONS)
+    parts = [begun.sums([frame[a : a + 100]]) for a in range(0, 5000, 100)]
+    whole = begun.merged(parts)
+    assert begun.result([whole]).n == 5000
+    for part in parts:
+        with pytest.raises(InputError, match="a part of these rows was given before"):
+            begun.result([whole, part])
 
 
 def test_dropped_rows_are_counted_over_parts(table):
@@ -269,7 +306,7 @@ def test_partitions_stand_for_keys(table):
     assert_same(found, begun.empty.empty().update(frame["label"], p, rows=rows, classes=["cat", "dog", "owl"]).result())
     assert "rows are known by their place: partition and place in it" in found.notes[-1]
     with pytest.raises(InputError, match=r"part 1 of those .*: row 68719476736 was given twice"):
-        begun.result([parts[0], parts[0]])
+        begun.result([parts[0], begun.sums([frame[:9]], partition=1)])
     with pytest.raises(InputError, match="partition must be a whole number from 0 to 65,535, got -1"):
         begun.sums([frame], partition=-1)
 
@@ -344,6 +381,34 @@ def test_settings_beside_a_sketch_are_refused(table):
 def test_a_sample_needs_a_key(table):
     with pytest.raises(InputError, match="key= is missing: a sample that is the same for any order needs"):
         sample_batches([table[0]], key=None)
+
+
+class Once:
+    """A stream of Arrow that can be had once, as those of some libraries."""
+
+    def __init__(self, table):
+        self._streams = [table]
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        if not self._streams:
+            raise ValueError("released")
+        return self._streams.pop().__arrow_c_stream__(requested_schema)
+
+
+def test_a_stream_that_is_gone_is_told(table):
+    arrow = pa.Table.from_pandas(table[0], preserve_index=False)
+    with pytest.raises(
+        InputError, match=r"a Once gives no stream of Arrow, or gave it once \(released\): pass a function"
+    ):
+        evaluate_batches(Once(arrow), **OPTIONS)
+    assert evaluate_batches(lambda: Once(arrow), **OPTIONS).n == 5000
+
+
+def test_a_lazy_frame_of_an_older_version(table, monkeypatch):
+    pl = pytest.importorskip("polars")
+    monkeypatch.delattr(pl.LazyFrame, "collect_batches", raising=False)
+    frame, y, p = table
+    assert_same(evaluate_batches(pl.from_pandas(frame).lazy(), **OPTIONS), expected(frame, y, p))
 
 
 def test_nothing_is_read_before_it_is_asked_for():

@@ -51,13 +51,13 @@ def test_a_limit_of_memory_is_kept(tmp_path, suffix):
 
 
 def test_what_is_planned_to_take_more_goes_in_parts(tmp_path, capsys):
-    path = _table(30_000, m=2, folder=tmp_path)
-    assert path.stat().st_size < 280e6 / 4  # so that it is read at once, and then found to take more
-    assert main(["evaluate", str(path), "--draws", "99", "--memory", "280MB", "--seed", "1"]) == 0
+    path = _table(40_000, m=2, folder=tmp_path)
+    assert path.stat().st_size < 300e6 / 4  # so that it is read at once, and then found to take more
+    assert main(["evaluate", str(path), "--draws", "99", "--memory", "300MB", "--seed", "1"]) == 0
     out = capsys.readouterr().out
-    assert "plan for 30,000 rows (planned to take " in out
-    assert " MB at once, more than --memory 280 MB): one pass: random Fourier features" in out
-    found = kc.evaluate(path, draws=99, memory=280_000_000, rng=1)
+    assert "plan for 40,000 rows (planned to take " in out
+    assert " MB at once, more than --memory 300 MB): one pass: random Fourier features" in out
+    found = kc.evaluate(path, draws=99, memory=300_000_000, rng=1)
     assert found.title == "Calibration, from one pass"
     assert kc.evaluate(path, draws=99, memory=2 * 10**9).title == "Calibration of class predictions"
     assert main(["evaluate", str(path), "--draws", "19", "--memory", "2GB"]) == 0
@@ -89,8 +89,8 @@ def test_what_cannot_go_in_parts_is_refused_before_the_work(tmp_path, capsys):
     assert "more than --memory 100 MB, and such files are not read in parts: fewer --draws, a coarser --lens" in err
     with pytest.raises(InputError, match="and such a file is not read in parts: fewer draws, or a larger memory"):
         kc.evaluate(path.with_suffix(".npz"), memory=10**8)
-    assert main(["evaluate", str(path), "--memory", "100MB", "--groups", "ward"]) == 2
-    assert "--groups cannot be said of files read in one pass" in capsys.readouterr().err
+    assert main(["evaluate", str(path), "--memory", "100MB", "--weights", "ward"]) == 2
+    assert "--weights cannot be said of files read in one pass" in capsys.readouterr().err
 
 
 def _npz(path):

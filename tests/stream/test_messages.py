@@ -151,7 +151,7 @@ def test_an_empty_first_file_is_no_harm(tmp_path):
     subjects.assert_same(evaluate_files(data, **OPTIONS), subjects.whole(y, p))
 
 
-@pytest.mark.parametrize("option", [{"weights": "p_cat"}, {"where": ["label=cat"]}, {"groups": "label"}])
+@pytest.mark.parametrize("option", [{"weights": "p_cat"}, {"where": ["label=cat"]}, {"given": "label"}])
 def test_what_a_sketch_does_not_take(tmp_path, frame, option):
     data = cut(frame, tmp_path / "d", [])
     with pytest.raises(InputError, match=r"cannot be said of files read in one pass: .*a larger --memory"):

@@ -174,7 +174,7 @@ def test_lists_of_numbers(tmp_path, table):
 def test_kinds(tmp_path, table, kind, turn):
     frame, y, p = table
     frame[["p_cat", "p_dog", "p_owl"]] = turn(p)
-    assert_same(evaluate_files(cut(frame, tmp_path / "d", [50]), **OPTIONS, kind=kind), whole(y, p))
+    subjects.assert_near(evaluate_files(cut(frame, tmp_path / "d", [50]), **OPTIONS, kind=kind), whole(y, p))
 
 
 def test_one_probability_with_names(tmp_path):

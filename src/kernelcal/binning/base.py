@@ -54,9 +54,12 @@ class Binning(ABC):
 
     Examples
     --------
+    >>> import numpy as np
     >>> import kernelcal as kc
-    >>> isinstance(kc.UniformBins(10), kc.binning.Binning)
+    >>> isinstance(kc.EdgeBins([0.0, 0.2, 1.0]), kc.binning.Binning)
     True
+    >>> kc.EdgeBins([0.0, 0.2, 1.0]).assign(np.array([[0.1], [0.7]])).index
+    array([0, 1])
     """
 
     @abstractmethod

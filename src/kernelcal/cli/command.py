@@ -29,8 +29,10 @@ from kernelcal.cli.reading import reading_of
 from kernelcal.cli.streaming import (
     check_streaming,
     is_one_table,
+    is_sums,
     refuse_whole,
     run_in_parts,
+    run_sums_page,
     why_after_reading,
     why_in_parts,
 )
@@ -67,9 +69,11 @@ def _main(options: argparse.Namespace) -> int:
         status: int = options.runs(options)
         return status
     if getattr(options, "state", None) is not None:
-        return run_history(options)
+        return run_sums_page(options) if is_sums(options.state) else run_history(options)
     if not options.files:
-        raise InputError("report needs a file of predictions, or --state FILE of kernelcal monitor")
+        raise InputError(
+            "report needs a file of predictions, or --state FILE of kernelcal monitor or of evaluate --save"
+        )
     options.run = _run_of(options)
     _refuse(options)
     if options.command in ("compare", "report"):
@@ -136,6 +140,8 @@ def _run(paths: list[Path], options: argparse.Namespace, *, first: bool) -> tupl
         return {"read": why}, []
     if why is not None:
         return _in_parts(paths, why, name, options, first=first)
+    if getattr(options, "pool_groups", None) is not None:
+        raise InputError("--pool-groups is for rows that are read in parts: say --one-pass, or leave it out")
     read_all = read_together if is_one_table(paths, options) else read
     data = read_all(paths, _reading(options))
     if options.explain_reading:

@@ -96,7 +96,8 @@ def run_report(
     if not options.json:
         say("\n".join(data.sentence for data in models.values()))
     found = reported(models, options)
-    say(f"{found.verdict.heading}\nwrote {found.path}", to_errors=options.json)
+    said = f"{found.verdict.heading}\nwhat to do: {found.verdict.advice}"
+    say(f"{said}\nwrote {found.path}", to_errors=options.json)
     shown = {"read": {name: data.description for name, data in models.items()}, **found.to_dict()}
     names = list(models) if len(models) == 1 else [str(model.name) for model in found.models]
     pairs = zip(names, found.models, strict=True)
@@ -126,7 +127,7 @@ def reported(models: dict[str, Data], options: argparse.Namespace) -> Report:
             draws=options.run.draws,
             rng=options.run.rng,
             early_stopping=options.run.early_stopping,
-            title=options.title,
+            **({} if options.title is None else {"title": options.title}),
             read={name if len(models) > 1 else "": data.description for name, data in models.items()},
             command=shlex.join(["kernelcal", *map(str, options.said)]),
             progress=progress,

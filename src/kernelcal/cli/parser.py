@@ -162,13 +162,17 @@ def _add_report(commands: Any) -> argparse.ArgumentParser:
         help="a file a model (of a folder or glob too), or one table of several",
     )
     page.add_argument(
-        "--state", type=Path, metavar="FILE", help="a page of the history that kernelcal monitor keeps, without files"
+        "--state",
+        type=Path,
+        metavar="FILE",
+        help="a page of the history that kernelcal monitor keeps, or of sums that evaluate --save or merge -o wrote, "
+        "without files",
     )
     page.add_argument("-o", "--output", type=Path, default=Path("report.html"), metavar="PAGE", help=_PAGE)
     page.add_argument(
         "--measures", metavar="NAMES", help="also a table of measures or fields a,b, as kernelcal measure"
     )
-    page.add_argument("--title", default="Calibration report", metavar="TEXT", help="title of the page")
+    page.add_argument("--title", metavar="TEXT", help="title of the page (default: what it is about)")
     _add_models(page.add_argument_group("the models"), plot=False)
     page.set_defaults(refuses=refuse_measures)
     return page

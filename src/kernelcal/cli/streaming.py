@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import json
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,29 +20,31 @@ from kernelcal.errors import InputError
 from kernelcal.io import Data, ReadOptions
 from kernelcal.lenses import Lens
 from kernelcal.runs import Run
-from kernelcal.sketch import Sketch, SketchResult
+from kernelcal.sketch import GroupedSketch, Sketch, SketchResult, checked_pool, load_sketch, refuse_other_groups
 from kernelcal.stream import (
     cluster,
     find_files,
     in_pieces,
     is_many,
+    keep_within,
     prepared,
-    refuse_too_little,
     sketch_options,
     survey_files,
     too_much,
     why_too_large,
     with_key,
 )
-from kernelcal.surroundings import refuse_place
+from kernelcal.surroundings import format_of, refuse_place
 
 __all__ = [
     "add_streaming",
     "check_streaming",
     "is_one_table",
+    "is_sums",
     "refuse_whole",
     "run_in_parts",
     "run_merge",
+    "run_sums_page",
     "why_after_reading",
     "why_in_parts",
 ]
@@ -53,6 +56,8 @@ _MERGED = (
     "Tables that are to be added up are saved with --like FIRST.npz, which takes the lengthscales of the first and "
     "numbers rows on, and with --first-row N besides where several follow the first; or all of them with --key NAMES"
 )
+_OF_ROWS = ("groups", "lens", "measures", "within", "given", "clusters", "horizon", "weights")
+_USUAL_TITLE = "Calibration report"
 _DIGITS = 40  # characters of a size: beyond, no machine has it
 
 
@@ -65,6 +70,13 @@ def add_streaming(group: argparse._ArgumentGroup) -> None:
         help="what the work may take beside the libraries, such as 2GB: what is planned to take more is read in parts, "
         "in one pass of some 250 MB, or refused before the work (default: no limit, and parquet and csv files above "
         "256 MiB in parts)",
+    )
+    group.add_argument(
+        "--pool-groups",
+        type=_row,
+        metavar="N",
+        help="in one pass: of a column of --groups keep the N values that are most frequent in the rows looked at "
+        "first, and pool all others as one group (default: every value is a group, more than 50 are refused)",
     )
     group.add_argument("--one-pass", action="store_true", help="read in parts, in one pass, whatever the size")
     group.add_argument(
@@ -132,6 +144,7 @@ def check_streaming(groups: Sequence[Sequence[Path]], options: argparse.Namespac
         raise InputError("--first-row numbers rows, and --key says that they have keys: leave one of them out")
     if save is not None:
         refuse_place(save, suffixes=(".npz",), what="--save keeps sums in an npz file")
+    checked_pool(getattr(options, "pool_groups", None))
     if dask and ":" not in dask:
         raise InputError(
             f"--dask {dask}: the address of a scheduler is expected, such as tcp://10.0.0.1:8786; say it after the "
@@ -188,7 +201,7 @@ def run_in_parts(
     """Say what was found and what will be done, do it, print and save; returns values for JSON, and the result."""
     run = replace(options.run, draws=draws_for_gates(options, DRAWS_OF_A_PASS))
     _refuse_engine(options)
-    asked, like = sketch_options(run), _like(options)
+    asked, like = {**sketch_options(run), "pool_groups": options.pool_groups}, _like(options)
     survey = survey_files(paths, with_key(reading, options.key)).counted_from(_first_row(options, like))
     with _client(options.dask) as client:
         begun = prepared(
@@ -201,7 +214,7 @@ def run_in_parts(
             client=client,
             like=like,
         )
-        refuse_too_little(begun.plan, options.memory)
+        keep_within(begun, options.memory)
         if not options.json:
             said = begun.plan.summary() if options.plan else begun.plan.sentence()
             say(f"{'' if first else chr(10)}{begun.read}\n{said}")
@@ -220,7 +233,10 @@ def _like(options: argparse.Namespace) -> Sketch | None:
     """Sketch whose settings are taken; what was asked for must not be others."""
     if options.like is None:
         return None
-    like = Sketch.load(options.like)
+    like = load_sketch(options.like)
+    refuse_other_groups(like, options.groups, f"--like {options.like}")
+    if options.pool_groups is not None:
+        raise InputError(f"--pool-groups {options.pool_groups}: the groups are those of {options.like}: leave it out")
     if options.draws not in (None, like.draws):
         raise InputError(f"--draws {options.draws}: the sums of --like {options.like} have {like.draws}: leave it out")
     frequencies = like.engine.frequencies
@@ -242,11 +258,12 @@ def run_merge(options: argparse.Namespace) -> int:
     if options.output is not None:
         refuse_place(options.output, suffixes=_SUMS, what="merge keeps sums in an npz file")
     paths = spread_out(options.files, _SUMS)
-    total = Sketch.load(paths[0])
+    total = load_sketch(paths[0])
     refuse_few_draws(options, total.draws)
     for path in paths[1:]:
-        other = Sketch.load(path)
+        other = load_sketch(path)
         try:
+            _refuse_without_groups(total, other, paths[0])
             total.merge(other)
         except InputError as error:
             raise InputError(f"{path}: {error}. {_MERGED}") from None
@@ -261,6 +278,45 @@ def run_merge(options: argparse.Namespace) -> int:
     status = ended_by(judged(name, result), options, found)
     if options.output is not None:
         say(f"wrote {options.output}", to_errors=options.json)
+    if options.json:
+        say(json.dumps(found, indent=2, allow_nan=False))
+    return status
+
+
+def _refuse_without_groups(total: Sketch, other: Sketch, first: Path) -> None:
+    """Refuse to add sums of groups to sums without, which would lose them."""
+    if isinstance(other, GroupedSketch) and not isinstance(total, GroupedSketch):
+        raise InputError(f"these sums hold groups, and those of {first} hold none: save all with the same --groups")
+
+
+def is_sums(path: Path) -> bool:
+    """Tell whether a file holds what --save wrote."""
+    return format_of(path) in ("kernelcal sketch", "kernelcal groups")
+
+
+def run_sums_page(options: argparse.Namespace) -> int:
+    """Write the page of saved sums, for ``kernelcal report --state``; returns the exit status."""
+    from kernelcal.reporting import sums_page
+
+    if options.files:
+        raise InputError("--state is a page of sums alone: leave out the files, or leave out --state")
+    asked = next((name for name in _OF_ROWS if getattr(options, name.replace("-", "_"), None)), None)
+    if asked is not None:
+        raise InputError(
+            f"--state is a page of sums alone, which hold no rows: leave out --{asked}, or name the files instead of "
+            "--state"
+        )
+    run, sketch = Run(confidence_level=options.confidence_level, alpha=options.alpha), load_sketch(options.state)
+    refuse_few_draws(options, sketch.draws)
+    read = f"sums of {options.state}: {sketch.n:,} rows"
+    level, alpha = run.confidence_level, run.alpha
+    title = {} if options.title == _USUAL_TITLE else {"title": options.title}
+    told = {**title, "read": read, "command": shlex.join(["kernelcal", *map(str, options.said)])}
+    page = sums_page(sketch, options.output, confidence_level=level, alpha=alpha, **told)
+    result = sketch.result(level, alpha)
+    found = {"read": read, **result.to_dict()}
+    say(f"{page.verdict.heading}\nwrote {page.path}", to_errors=options.json)
+    status = ended_by(judged(str(options.state), result), options, found)
     if options.json:
         say(json.dumps(found, indent=2, allow_nan=False))
     return status

@@ -15,12 +15,14 @@ from kernelcal.comparison.models import (
 )
 from kernelcal.comparison.result import ComparedModel, Comparison, shared_figures, surest_pairs
 from kernelcal.comparison.scores import ScoreComparison
+from kernelcal.comparison.standing import Standing
 
 __all__ = [
     "ComparedModel",
     "Comparison",
     "Models",
     "ScoreComparison",
+    "Standing",
     "checked_models",
     "compare",
     "compared",

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kernelcal.comparison.standing import Standing
 from kernelcal.dependence import MeanLaw
 from kernelcal.errors import InputError
 from kernelcal.evaluation import Evaluation
@@ -184,13 +185,25 @@ class Comparison(Shown):
         return " ".join(filter(None, [self._by_ckce, _sentence(self.score_in_words)]))
 
     @property
+    def standing(self) -> Standing:
+        """Who leads, who cannot be told from it, and what to do."""
+        return Standing.of_errors(self)
+
+    def surely_lower_score(self, first: str, second: str) -> bool:
+        """Whether a model's log score is below another's by more than chance, or the other's is infinite."""
+        if math.isinf(self.scores[second]) and math.isfinite(self.scores[first]):
+            return True
+        return self._has("log score") and self.difference("log score", first, second).better == first
+
+    @property
     def _by_ckce(self) -> str:
-        best, tied = self.models[0].name, self.tied(self.models[0].name)
-        if math.isinf(self.scores.get(best, 0.0)):
+        standing = self.standing
+        best, tied = standing.best, standing.tied
+        if standing.ruled_out:
             return f"{best} has the smallest CKCE, but gave an outcome probability 0."
         if not tied:
             return f"{best} is the best calibrated: its CKCE is below that of every other model."
-        if len(tied) == len(self.models) - 1:
+        if standing.together:
             return "The models are tied: no two of them can be told apart by their CKCE."
         return f"{best} has the smallest CKCE, tied with {', '.join(tied)}."
 

@@ -12,6 +12,7 @@ import numpy as np
 from kernelcal.cases import Case
 from kernelcal.comparison.figures import by_rows
 from kernelcal.comparison.result import pairs_table, tested_in_words
+from kernelcal.comparison.standing import Standing
 from kernelcal.defaults import SIGNIFICANCE
 from kernelcal.dependence import MeanLaw
 from kernelcal.errors import InputError
@@ -99,16 +100,21 @@ class ScoreComparison(Shown):
         return tuple(o for o, _ in self.models if o != name and self.difference("WIS", name, o).verdict == "tie")
 
     @property
+    def standing(self) -> Standing:
+        """Who leads, who cannot be told from it, and what to do."""
+        return Standing.of_scores(self)
+
+    @property
     def verdict(self) -> str:
         """One sentence on the best scores, and one on calibration."""
-        best, tied = self.models[0][0], self.tied(self.models[0][0])
+        standing = self.standing
+        best, tied, wrong = standing.best, standing.tied, standing.wrong
         if not tied:
             scores = f"{best} has the best weighted interval score, better than that of every other model."
-        elif len(tied) == len(self.models) - 1:
-            scores = "The models are tied: the first cannot be told from any other by its weighted interval score."
+        elif standing.together:
+            scores = "The models are tied: no two of them can be told apart by their weighted interval scores."
         else:
             scores = f"{best} has the best weighted interval score, tied with {', '.join(tied)}."
-        wrong = [name for name, found in self.models if found.rejected]
         return f"{scores} Calibration is rejected for {', '.join(wrong)}." if wrong else scores
 
     def to_dict(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from kernelcal.dependence.latent import (
     shared_correlation,
 )
 from kernelcal.dependence.means import ClusterMeans, MeanLaw, StretchMeans, errors_aside, mean_law
-from kernelcal.dependence.shares import binomial_interval, bounded_interval, share_interval
+from kernelcal.dependence.shares import binomial_interval, bounded_ends, bounded_interval, share_interval
 from kernelcal.dependence.structure import STRETCHES, Dependence
 from kernelcal.dependence.suspicion import suspicions, suspicious_labels, suspicious_series
 from kernelcal.dependence.units import DependentUnits
@@ -29,6 +29,7 @@ __all__ = [
     "StretchMeans",
     "Stretches",
     "binomial_interval",
+    "bounded_ends",
     "bounded_interval",
     "errors_aside",
     "lagged_correlations",

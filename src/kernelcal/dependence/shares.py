@@ -10,7 +10,7 @@ import numpy as np
 from kernelcal.dependence.means import errors_aside, mean_law
 from kernelcal.dependence.structure import Dependence
 
-__all__ = ["binomial_interval", "bounded_interval", "share_interval"]
+__all__ = ["binomial_interval", "bounded_ends", "bounded_interval", "share_interval"]
 
 
 def binomial_interval(successes: np.ndarray, n: Any, confidence_level: float) -> tuple[np.ndarray, np.ndarray]:
@@ -111,7 +111,7 @@ def bounded_interval(
     ``a' = (m a + z^2 (e_0 + e_1) / 2) / (m + z^2)`` and its error the root of ``m^2 s^2 + m (a - a')^2 + z^2 / 2
     ((e_0 - a')^2 + (e_1 - a')^2)``, over ``m + z^2``. Of independent 0 and 1 this is Agresti's and Coull's (1998).
     """
-    (least, most), mean = ends, float(values.mean())
+    mean = float(values.mean())
     if rows is None or not rows.overlap:
         error, count = float(values.std()) / math.sqrt(len(values)), float(len(values))
         z = errors_aside(confidence_level)
@@ -121,6 +121,12 @@ def bounded_interval(
         if math.isnan(error):
             return math.nan, math.nan
         z, count = law.quantile(confidence_level), min(_alike(rows), float(len(values)))
+    return bounded_ends(mean, error, count, z, ends)
+
+
+def bounded_ends(mean: float, error: float, count: float, z: float, ends: tuple[float, float]) -> tuple[float, float]:
+    """Such an interval of a mean with this error, of so many values, to z standard errors."""
+    least, most = ends
     n = count + z * z
     middle = (count * mean + z * z * (least + most) / 2) / n
     added = count * (mean - middle) ** 2 + z * z / 2 * ((least - middle) ** 2 + (most - middle) ** 2)

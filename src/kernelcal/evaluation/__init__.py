@@ -8,6 +8,7 @@ from kernelcal.evaluation.main import evaluate, evaluated
 from kernelcal.evaluation.numbers import NumberEvaluation, components_of_case
 from kernelcal.evaluation.planning import Plan, Step, plan, size_in_words
 from kernelcal.evaluation.quantiles import QuantileEvaluation
+from kernelcal.evaluation.verdicts import doubts_of, few_rows, listed, what_to_do
 
 __all__ = [
     "ClassEvaluation",
@@ -19,11 +20,15 @@ __all__ = [
     "ScoreEvaluation",
     "Step",
     "components_of_case",
+    "doubts_of",
     "evaluate",
     "evaluated",
+    "few_rows",
+    "listed",
     "pairs_or_blocks",
     "plain_number",
     "plan",
     "seconds_one_by_one",
     "size_in_words",
+    "what_to_do",
 ]

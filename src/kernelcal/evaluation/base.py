@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from kernelcal.defaults import SIGNIFICANCE
+from kernelcal.evaluation.verdicts import law_in_words, printed_verdict
 from kernelcal.explanation import ByGroup
 from kernelcal.inference import Interval, TestResult
 from kernelcal.kernels import PIT
-from kernelcal.predictions import ONE_DRAW
 from kernelcal.statistics import Estimate
 from kernelcal.tables import Grid, Shown, Table
 
@@ -84,15 +84,7 @@ class Evaluation(Shown, ABC):
     @property
     def verdict(self) -> str:
         """One sentence."""
-        if self.test is None:
-            return "Not tested."
-        p = f"p = {self.test.pvalue:.3g}"
-        if not self.rejected:
-            few = "; with so few rows only gross miscalibration would show" if self.n < 100 else ""
-            few = f"; {ONE_DRAW}" if ONE_DRAW in self.notes else few
-            return f"No evidence against calibration ({p}, {_law(self.test)}){few}."
-        words = "; ".join(self.test.directions)
-        return f"Calibration is rejected ({p}, {_law(self.test)})" + (f": {words}." if words else ".")
+        return printed_verdict(self)
 
     @abstractmethod
     def scores(self) -> dict[str, Any]:
@@ -145,7 +137,9 @@ def _test_in_words(test: TestResult | None) -> list[tuple[str, str]]:
     if test is None:
         return []
     stopped = ", stopped early" if test.stopped_early else ""
-    rows = [(f"p-value, {_law(test).removesuffix(' test')}", f"{test.pvalue:.4g} ({test.draws:,} draws{stopped})")]
+    rows = [
+        (f"p-value, {law_in_words(test).removesuffix(' test')}", f"{test.pvalue:.4g} ({test.draws:,} draws{stopped})")
+    ]
     return rows + ([("strongest evidence", test.fired)] if test.fired else [])
 
 
@@ -161,16 +155,6 @@ def _root_in_words(result: Evaluation) -> str:
         return "negative: no root"
     unit = result.estimate.options.get("target_kernel")
     return f"root {result.root:.4f}" + (f", the {unit.unit}" if isinstance(unit, PIT) else "")
-
-
-def _law(test: TestResult) -> str:
-    """Tests that redraw or swap targets are exact; of rows that depend it is said how, of many rows what they are."""
-    if test.null.startswith("exact"):
-        return "exact test"
-    first, *rest = test.null.split(",")
-    if rest and rest[-1].strip().startswith(("dependent", "valid")):
-        return f"test{' of rows' * ('dependent' in rest[-1])}{rest[-1]}"
-    return first.split(" with ")[0]
 
 
 def _engine(test: TestResult | None) -> str:

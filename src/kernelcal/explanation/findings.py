@@ -229,6 +229,8 @@ class ByGroup(Shown):
         For every column whether its groups differ from each other; approximate.
     notes : tuple of str
         What the reader must know: columns that were cut, groups that are small.
+    statistic : str
+        By what every group is tested.
 
     Examples
     --------
@@ -248,6 +250,7 @@ class ByGroup(Shown):
     notes: tuple[str, ...] = ()
     law: str = "exact"
     differences: tuple[GroupDifference, ...] = ()
+    statistic: str = "the whole default family"
 
     @property
     def rejected(self) -> tuple[GroupFinding, ...]:
@@ -272,12 +275,12 @@ class ByGroup(Shown):
         level = percent(self.alpha)
         if self.law not in _PROVED:
             return (
-                f"every group is tested by the whole default family ({_test(self.law)}), with p-values that are "
+                f"every group is tested by {self.statistic} ({_test(self.law)}), with p-values that are "
                 f"corrected for the choice among all groups: of groups that are calibrated any is rejected in about "
                 f"{level} of data sets, whatever the other groups are"
             )
         return (
-            f"every group is tested by the whole default family, with {self.law} p-values that are corrected for the "
+            f"every group is tested by {self.statistic}, with {self.law} p-values that are corrected for the "
             f"choice among all groups: of groups that are calibrated any is rejected in at most {level} of data sets, "
             "whatever the other groups are"
         )

@@ -15,7 +15,17 @@ from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.predictions import Samples, ScorePredictions, is_frame, series_to_array
 
-__all__ = ["Group", "Grouping", "checked_groups", "columns_of_text", "refuse_ungrouped"]
+__all__ = [
+    "Group",
+    "Grouping",
+    "checked_groups",
+    "columns_of_text",
+    "cuts_of",
+    "number_of_text",
+    "ranges_in_words",
+    "refuse_ungrouped",
+    "values_of_groups",
+]
 
 
 _NUMBERS = 30  # different whole numbers that are names; more are measured
@@ -76,6 +86,11 @@ def checked_groups(groups: Any, n: int) -> Grouping:
     return Grouping(tuple(found), tuple(notes))
 
 
+def values_of_groups(groups: Any, n: int) -> dict[str, list[Any]]:
+    """Values of every column, one a row, as Python objects, or refuse with the remedy; nothing is cut."""
+    return {column: _values(column, given, n) for column, given in _columns(groups)}
+
+
 def refuse_ungrouped(case: Case) -> None:
     """Refuse predictions that have no law to draw from, hence no test of a group."""
     batch = case.predictions
@@ -98,7 +113,7 @@ def columns_of_text(columns: Mapping[str, Sequence[str]] | None) -> dict[str, li
 
 
 def _as_numbers(texts: Sequence[str]) -> list[Any]:
-    read: dict[str, Any] = {text: _as_number(text) for text in set(texts)}
+    read: dict[str, Any] = {text: number_of_text(text) for text in set(texts)}
     named = [text for text, value in read.items() if isinstance(value, str)]
     numbers = [value for value in read.values() if not isinstance(value, str)]
     if named not in ([], ["missing"]) or not _measured(numbers):
@@ -106,7 +121,8 @@ def _as_numbers(texts: Sequence[str]) -> list[Any]:
     return [read[text] for text in texts]
 
 
-def _as_number(text: str) -> Any:
+def number_of_text(text: str) -> Any:
+    """Return a number, or the text where it is none, or a code such as 007."""
     plain = text.strip()
     code = len(plain) > 1 and plain[0] == "0" and plain[1].isdecimal()
     try:
@@ -190,9 +206,7 @@ def _cut(column: str, values: list[Any]) -> tuple[list[Any], list[str], str]:
     below. Values that are no numbers stay.
     """
     numbers, inverse, counts = np.unique([v for v in values if _is_number(v)], return_inverse=True, return_counts=True)
-    below = np.cumsum(counts)
-    wanted = below[-1] * np.arange(1, _RANGES) / _RANGES
-    starts = np.unique([int(np.abs(below[:-1] - w).argmin()) + 1 for w in wanted]) if len(below) > 1 else np.array([])
+    starts = _starts(counts)
     bounds = [0, *map(int, starts), len(numbers)]
     names = _names([(numbers[a], numbers[b - 1]) for a, b in pairwise(bounds)])
     which = iter(np.searchsorted(starts, inverse, side="right"))
@@ -201,6 +215,34 @@ def _cut(column: str, values: list[Any]) -> tuple[list[Any], list[str], str]:
         return cut, names, f"{column} holds one number alone: it is one group"
     at = ", ".join(_number(numbers[k]) for k in starts)
     return cut, names, f"{column} was cut at {at}; pass ranges of your own to choose others"
+
+
+def _starts(counts: np.ndarray) -> np.ndarray:
+    """Places of the first numbers of all ranges but the lowest, by how often every number occurs."""
+    below = np.cumsum(counts)
+    if len(below) < 2:
+        return np.array([], dtype=np.intp)
+    wanted = below[-1] * np.arange(1, _RANGES) / _RANGES
+    return np.unique([int(np.abs(below[:-1] - w).argmin()) + 1 for w in wanted])
+
+
+def cuts_of(values: Sequence[Any]) -> tuple[float, ...] | None:
+    """Numbers at which ranges of measured numbers begin, all but the lowest; None of names."""
+    if not _measured(values):
+        return None
+    numbers, counts = np.unique([v for v in values if _is_number(v)], return_counts=True)
+    return tuple(float(numbers[k]) for k in _starts(counts))
+
+
+def ranges_in_words(cuts: Sequence[float]) -> list[str]:
+    """Names of the ranges between some cuts, from the lowest, with as many digits as tell them apart."""
+    for digits in (_DIGITS, 8, 17):
+        at = [_number(cut, digits) for cut in cuts]
+        if len(set(at)) == len(at):
+            break
+    if not at:
+        return ["all numbers"]
+    return [f"below {at[0]}", *(f"{a} to below {b}" for a, b in pairwise(at)), f"{at[-1]} and above"]
 
 
 def _names(ends: list[tuple[Any, Any]]) -> list[str]:

@@ -23,12 +23,17 @@ from kernelcal.statistics.pairwise import PreparedPairMean
 
 __all__ = [
     "FEW",
+    "GAPS",
+    "SCORES",
     "KernelSize",
     "Sizes",
+    "claims_of",
     "gap_name",
+    "gap_variances",
     "has_ties",
     "hits",
     "kernel_size",
+    "kind_of",
     "score_name",
     "sizes_of",
 ]
@@ -96,21 +101,35 @@ class KernelSize:
     root_interval: Ends | None = None
 
 
+GAPS = {  # what the gap of a group is, by the kind of predictions
+    "one": "observed - predicted",
+    "classes": "accuracy - confidence",
+    "quantiles": "share above quantiles, observed - claimed",
+    "numbers": "mean standardised residual",
+}
+SCORES = {
+    "one": "log score",
+    "classes": "log score",
+    "quantiles": "weighted interval score",
+    "numbers": "CRPS",
+}  # and its score
+
+
+def kind_of(batch: Any) -> str:
+    """Which figures groups of these predictions have."""
+    if isinstance(batch, ClassPredictions):
+        return "one" if batch.n_classes == 2 else "classes"
+    return "quantiles" if isinstance(batch, Quantiles) else "numbers"
+
+
 def gap_name(case: Case) -> str:
     """What the gap of a group is."""
-    batch = case.predictions
-    if isinstance(batch, ClassPredictions):
-        return "observed - predicted" if batch.n_classes == 2 else "accuracy - confidence"
-    if isinstance(batch, Quantiles):
-        return f"{'least ' * has_ties(case)}share above quantiles, observed - claimed"
-    return "mean standardised residual"
+    return f"{'least ' * has_ties(case)}{GAPS[kind_of(case.predictions)]}"
 
 
 def score_name(batch: Any) -> str:
     """Which proper score these predictions have."""
-    if isinstance(batch, ClassPredictions):
-        return "log score"
-    return "weighted interval score" if isinstance(batch, Quantiles) else "CRPS"
+    return SCORES[kind_of(batch)]
 
 
 def sizes_of(case: Case, run: Run, level: float) -> Sizes:
@@ -124,7 +143,7 @@ def sizes_of(case: Case, run: Run, level: float) -> Sizes:
         found = _of_quantiles(case, run)
     else:
         found = _of_numbers(case, run)
-    variance = _variances(case.predictions)
+    variance = gap_variances(case.predictions)
     if variance is None or (case.rows is not None and case.rows.overlap):
         return found
     w = np.ones(len(case)) if own is None else own
@@ -162,7 +181,7 @@ def _of_quantiles(case: Case, run: Run) -> Sizes:
     """With ties levels claim bounds: the gap is the least that agrees with them, and its interval that of the least."""
     scores = weighted_interval_score_rows_of(case)
     score, ends = float(np.average(scores, weights=case.weights)), _mean_interval(case, scores, run)
-    sides = _claims(case)
+    sides = claims_of(case)
     gap = _least(*(float(np.average(shares - claimed, weights=case.weights)) for shares, claimed in sides))
     claimed = float((1 - case.predictions.cells.taus).mean())
     interval = None
@@ -192,7 +211,7 @@ def has_ties(case: Case) -> bool:
     return isinstance(case.predictions, Quantiles) and case.predictions.cells.has_ties(case.targets)
 
 
-def _claims(case: Case) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
+def claims_of(case: Case) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
     """Bounds of the gap of every row, as shares of levels and what was claimed of them.
 
     They are means over levels of ``1[y > q]`` and of ``1[y >= q]``, each beside those of ``1 - l``. Of a calibrated
@@ -242,7 +261,7 @@ def _between(ends: Ends) -> Ends | None:
     return None if math.isnan(ends[0]) else ends
 
 
-def _variances(batch: Any) -> np.ndarray | None:
+def gap_variances(batch: Any) -> np.ndarray | None:
     """Variance of the gap of every row under its prediction; None where it is not known."""
     if isinstance(batch, ClassPredictions):
         p = np.asarray(batch.probabilities, dtype=np.float64)

@@ -217,7 +217,12 @@ class Kernels(Learner):
         slopes = (apart.swapaxes(1, 2) @ phi).reshape(self.w.shape)
         roots = phi[:, None] * np.sqrt(np.maximum(v, 0.0)).swapaxes(1, 2)[..., None]
         kept = np.where(self.forgets, np.exp(-len(bets) / _FORGOTTEN), 1.0)[:, None, None]
-        self.precision = self.precision * kept + (1 - kept) * self._priors() + roots.swapaxes(2, 3) @ roots
+        precision, places = self.precision * kept, np.arange(_FEATURES)
+        precision[..., places, places] += ((1 - kept) / self.spreads[:, None, None] ** 2)[
+            ..., 0
+        ]  # the prior's diagonal
+        precision += roots.swapaxes(2, 3) @ roots
+        self.precision = precision
         steps = np.empty_like(self.w)
         for at in np.ndindex(self.shape):
             steps[at] = _solved(self.precision[at], slopes[at])

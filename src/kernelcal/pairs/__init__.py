@@ -1,7 +1,16 @@
 """Sums over pairs of predictions: the only hot code."""
 
 from kernelcal.pairs.aligned import BandMatrix, BlockDiagonal, SuperDiagonals
-from kernelcal.pairs.base import Engine, KernelProducts, QuadraticForms, Sums, one_thread, thread_count, threaded_map
+from kernelcal.pairs.base import (
+    Engine,
+    KernelProducts,
+    QuadraticForms,
+    Sums,
+    one_thread,
+    thread_count,
+    threaded_map,
+    threaded_stream,
+)
 from kernelcal.pairs.engines import ENGINES, ExactPairs, Nystrom, RandomFourier
 from kernelcal.pairs.features import FEATURE, FeatureEngine
 from kernelcal.pairs.matrix import PairMatrix, joint_sums, map_strips
@@ -38,4 +47,5 @@ __all__ = [
     "seconds_of_pairs",
     "thread_count",
     "threaded_map",
+    "threaded_stream",
 ]

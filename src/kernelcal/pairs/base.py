@@ -6,8 +6,9 @@ import math
 import os
 import sys
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -22,7 +23,16 @@ from kernelcal.kernels import Kernel
 from kernelcal.predictions import Predictions
 from kernelcal.residuals import Residual
 
-__all__ = ["Engine", "KernelProducts", "QuadraticForms", "Sums", "one_thread", "thread_count", "threaded_map"]
+__all__ = [
+    "Engine",
+    "KernelProducts",
+    "QuadraticForms",
+    "Sums",
+    "one_thread",
+    "thread_count",
+    "threaded_map",
+    "threaded_stream",
+]
 
 
 _ALONE: ContextVar[bool] = ContextVar("_ALONE", default=False)
@@ -57,6 +67,35 @@ def threaded_map(function: Callable[[Item], Result], items: Iterable[Item], thre
         return [function(item) for item in items]
     with _one_blas_thread(), ThreadPoolExecutor(workers) as pool:
         return list(pool.map(function, items))
+
+
+def threaded_stream(function: Callable[[Item], Result], items: Iterable[Item], threads: int | None) -> Iterator[Result]:
+    """Apply a function to items that are made one after the other, and yield the results in order.
+
+    A thread works on one item, which starts no threads, while this one makes the next: no more items are held than
+    there are threads, and one.
+    """
+    workers = thread_count(threads)
+    if workers == 1:
+        yield from map(function, items)
+        return
+
+    def alone(item: Item) -> Result:
+        with one_thread():
+            return function(item)
+
+    waiting: deque[Future[Result]] = deque()
+    with _one_blas_thread(), ThreadPoolExecutor(workers) as pool:
+        try:
+            for item in items:
+                waiting.append(pool.submit(alone, item))
+                if len(waiting) > workers:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:  # what was not begun is left where something failed
+            for future in waiting:
+                future.cancel()
 
 
 @contextmanager

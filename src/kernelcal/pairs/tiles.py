@@ -238,7 +238,7 @@ Made = TypeVar("Made")
 TileAt = tuple[slice, Tile]  # columns and the kernel values' pairs
 _STRIP = 2**19  # numbers: 4 MiB, below which threads cost more than they save
 KEPT_UP_TO = 2_048  # rows: 32 MiB, kept between passes
-WIDE_FROM = 50  # numbers a prediction; above, a matrix product of the predictions is what costs
+WIDE_FROM = 150  # numbers a prediction; above, a matrix product of the predictions is what costs
 _DIAGONAL_ROWS = 4096
 _ALL = slice(None)
 

@@ -279,8 +279,9 @@ class Parametric(RealPredictions):
     --------
     >>> import kernelcal as kc
     >>> from kernelcal.predictions import Parametric
-    >>> isinstance(kc.Gamma([2.0, 3.0], [1.0, 1.0]), Parametric)
-    True
+    >>> p = kc.Gamma([2.0, 3.0], [1.0, 1.0])
+    >>> isinstance(p, Parametric), p.given_by
+    (True, ('concentration', 'rate'))
     """
 
     def __len__(self) -> int:

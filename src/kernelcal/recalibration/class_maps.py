@@ -69,8 +69,8 @@ class Rows:
 class ClassMap(ABC):
     """A fitted map of class probabilities: numbers and arrays alone, which JSON holds bit by bit.
 
-    Maps but the first two look at the output of a fitted `Temperature`, X = log of it, and are shrunk towards leaving
-    it alone: with few rows they do nothing.
+    Most look at the output of a fitted `Temperature`, X = log of it, and are shrunk towards leaving it alone: with few
+    rows they do nothing.
     """
 
     name: ClassVar[str]
@@ -236,6 +236,30 @@ class LooseVectorScaling(VectorScaling):
 
     name: ClassVar[str] = "svs, ridge / 4"
     strength: ClassVar[float] = 0.25
+
+
+@register("a scale and a shift of every class on the scale of probabilities", serves="up to 40 classes")
+class BoundedScaling(VectorScaling):
+    """``softmax(X + M X + b)`` of ``X = k p``, which equals log p to first order where classes are equally likely.
+
+    However sure p is, the odds that it makes are bounded: for models whose surest predictions are the worst.
+    """
+
+    name: ClassVar[str] = "bounded"
+    tempered: ClassVar[bool] = False
+
+    @classmethod
+    def fit(cls, rows: Rows, start: Self | None = None) -> Self:
+        """Fit to probabilities."""
+        return super().fit(Rows(_stretched(rows.logs), rows.labels, rows.weights), start)
+
+    def probabilities(self, logs: np.ndarray) -> np.ndarray:
+        """Return probabilities of logarithms as they were given."""
+        return super().probabilities(_stretched(logs))
+
+
+def _stretched(logs: np.ndarray) -> np.ndarray:
+    return logs.shape[1] * softmax(logs)
 
 
 @register("a matrix of all classes, shrunk (structured matrix scaling)", serves="up to 40 classes")

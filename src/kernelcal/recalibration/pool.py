@@ -11,25 +11,41 @@ from kernelcal.dependence import Dependence, mean_law
 from kernelcal.errors import InputError
 from kernelcal.recalibration.class_maps import CLASS_MAPS, ClassMap, Rows, Temperature
 from kernelcal.recalibration.curve_maps import Platt, Quadratic, Spline, VennAbers
-from kernelcal.recalibration.folds import folds_of, refused_folds
+from kernelcal.recalibration.folds import Fold, folds_of, refused_folds
 
 __all__ = ["Pool", "error_of", "fit_pool"]
 
 
 _FOLDS = 5
-_STEPS = 80  # of the EM algorithm
+_STEPS_A_ROW = 0.8  # of the EM algorithm, which begins at the shares: few rows leave the weights near them
+_MOST_STEPS = 2000
 _NEGLIGIBLE = 1e-4  # weight below which a map is left out of the pool
 _ISOTONIC_FROM = 500  # rows
 _MATRICES_UP_TO = 40  # classes
-_OF_TWO = ("identity", "temperature", Platt.name, "svs", Quadratic.name, Spline.name, VennAbers.name)
-_OF_MORE = {  # share of every map before data are seen
-    "identity": 0.1,
+_OF_TWO = {  # share of every map before data are seen, over their sum
+    "identity": 4.0,
+    "temperature": 3.0,
+    Platt.name: 1.0,
+    "svs": 1.0,
+    "bounded": 1.0,
+    Quadratic.name: 1.0,
+    Spline.name: 1.0,
+    VennAbers.name: 1.0,  # from 500 rows
+}
+_OF_MORE = {
+    "identity": 0.3,
     "temperature": 0.6,
     "svs": 0.15,
     "svs, ridge / 4": 0.05,
+    "bounded": 0.05,
     "sms": 0.05,
     "sms, ridge / 4": 0.05,
+    "sms, ridge / 16": 0.05,
+    "isotonic": 0.05,  # from 500 rows
 }
+_OF_MANY = ("identity", "temperature", "svs", "svs, ridge / 4")  # above 40 classes
+_PRIOR_OF_TWO, _PRIOR_OF_MORE = 1.0, 5.0  # rows that the shares count as
+_ODDS = 0.5  # of the pool of several classes to leaving predictions alone, before data are seen
 
 
 @dataclass(frozen=True)
@@ -84,58 +100,55 @@ class Pool:
 
 def candidates(n: float, classes: int) -> tuple[dict[str, float], float]:
     """Return shares of the maps before data are seen, and how many rows these count as."""
-    if classes == 2:
-        names = _OF_TWO if n >= _ISOTONIC_FROM else _OF_TWO[:-1]
-        return {name: 1 / len(names) for name in names}, 1.0
-    shares = {name: share for name, share in _OF_MORE.items() if classes <= _MATRICES_UP_TO or "sms" not in name}
-    if n >= _ISOTONIC_FROM and classes <= _MATRICES_UP_TO:
-        shares["isotonic"] = 0.05
-    total = sum(shares.values())
-    return {name: share / total for name, share in shares.items()}, 5.0
+    late = () if n >= _ISOTONIC_FROM else ("isotonic", VennAbers.name)
+    every = _OF_TWO if classes == 2 else _OF_MORE
+    names = [name for name in every if name not in late and (classes <= _MATRICES_UP_TO or name in _OF_MANY)]
+    total = sum(every[name] for name in names)
+    return {name: every[name] / total for name in names}, _PRIOR_OF_TWO if classes == 2 else _PRIOR_OF_MORE
 
 
 def fit_pool(rows: Rows, method: str, rng: np.random.Generator, depend: Dependence | None) -> tuple[Pool, np.ndarray]:
     """Fit all candidates, weigh them by `method`; return the pool and its log loss of every row, held out.
 
-    ``auto``: 80 steps of ``q_im ~ w_m exp(-c_im)``, ``w_m = (sum_i q_im + a pi_m) / (n + a)`` on the held-out losses
-    c_im of five folds. ``one``: the map of the least held-out loss. ``cautious``: the same, unless it is not better
-    than the identity by a standard error of the differences. Any other: the map of this name.
+    ``auto``: 0.8 n steps, at most 2,000, of ``q_im ~ w_m exp(-c_im)``, ``w_m = (sum_i q_im + a pi_m) / (n + a)`` on the
+    held-out losses c_im of five folds, begun at the shares pi. Of several classes the whole is then weighed against
+    leaving predictions alone, by the likelihood of all held-out rows and odds of 1 to 2 before. ``one``: the map of the
+    least held-out loss. ``cautious``: the same, unless it is not better than the identity by a standard error of the
+    differences. Any other: the map of this name.
     """
+    folds = refused_folds(folds_of(rows.labels, min(_FOLDS, len(rows.labels)), rng, depend))
     if method not in ("auto", "one", "cautious"):
         kind = CLASS_MAPS.chosen(method)
         _refuse_classes(kind, rows)
         first = Temperature.fit(rows)
         one = first if kind is Temperature else kind.fit(_after(first, rows) if kind.tempered else rows)
-        loss = held_out(rows, [one], rng, depend)[:, 0]
+        loss = held_out(rows, [one], folds)[:, 0]
         found = {kind.name: float(np.mean(rows.weights * loss))}
         return Pool(first, (one,), np.ones(1), found, len(rows.labels)), loss
     shares, prior = candidates(rows.number, rows.classes)
     kinds, first = [CLASS_MAPS[name] for name in shares], Temperature.fit(rows)
     tempered = _after(first, rows)
     whole = [first if kind is Temperature else kind.fit(tempered if kind.tempered else rows) for kind in kinds]
-    losses = held_out(rows, whole, rng, depend)
+    losses = held_out(rows, whole, folds)
     means = rows.weights @ losses / len(losses)
     if method == "auto":
-        weights = _weighed(losses, rows.weights, np.array(list(shares.values())), prior)
+        weights, pooled = _pooled(losses, rows, np.array(list(shares.values())), prior, folds, depend)
     else:
-        weights = np.zeros(len(kinds))
         best = int(means.argmin())
         gain = rows.weights * (losses[:, 0] - losses[:, best])
         unsure = method == "cautious" and gain.mean() <= error_of(gain, depend)
-        weights[0 if unsure else best] = 1.0
+        weights = 1.0 * (np.arange(len(kinds)) == (0 if unsure else best))
+        pooled = _mixed(losses, weights)
     kept = weights >= _NEGLIGIBLE
     maps = tuple(one for one, keep in zip(whole, kept, strict=True) if keep)
     found = {kind.name: float(mean) for kind, mean in zip(kinds, means, strict=True)}
-    weights = weights[kept] / weights[kept].sum()
-    least = losses.min(axis=1, keepdims=True)
-    pooled = least[:, 0] - np.log(np.exp(least - losses[:, kept]) @ weights)
-    return Pool(first, maps, weights, found, len(rows.labels)), pooled
+    return Pool(first, maps, weights[kept] / weights[kept].sum(), found, len(rows.labels)), pooled
 
 
-def held_out(rows: Rows, whole: list[Any], rng: np.random.Generator, depend: Dependence | None) -> np.ndarray:
+def held_out(rows: Rows, whole: list[Any], folds: list[Fold]) -> np.ndarray:
     """Return the log loss of every map on every row, fitted to the other folds, shape (n, maps)."""
-    losses, number = np.empty((len(rows.labels), len(whole))), min(_FOLDS, len(rows.labels))
-    for fit, held in refused_folds(folds_of(rows.labels, number, rng, depend)):
+    losses = np.empty((len(rows.labels), len(whole)))
+    for fit, held in folds:
         part, own = rows[fit], (np.arange(len(held)), rows.labels[held])
         first = Temperature.fit(part)
         tempered, after = _after(first, part), np.log(first.probabilities(rows.logs[held]))
@@ -151,13 +164,51 @@ def _after(first: Temperature, rows: Rows) -> Rows:
     return Rows(np.log(first.probabilities(rows.logs)), rows.labels, rows.weights)
 
 
+def _pooled(
+    losses: np.ndarray, rows: Rows, shares: np.ndarray, prior: float, folds: list[Fold], depend: Dependence | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the weights, and the loss of every row by weights that it had no part in: they are fitted as well."""
+    counts = rows.weights
+    weights, worth = _weighed(losses, counts, shares, prior), None
+    if rows.classes > 2:
+        gains = losses[:, 0] - _mixed(losses, weights)
+        worth = _worth(counts * gains, depend)
+        weights = _trusted(weights, worth * counts @ gains)
+    pooled = np.empty(len(losses))
+    for fit, held in folds:
+        own = counts[fit] / counts[fit].mean()
+        part = _weighed(losses[fit], own, shares, prior)
+        if worth is not None:
+            part = _trusted(part, worth * own @ (losses[fit, 0] - _mixed(losses[fit], part)))
+        pooled[held] = _mixed(losses[held], part)
+    return weights, pooled
+
+
 def _weighed(losses: np.ndarray, counts: np.ndarray, shares: np.ndarray, prior: float) -> np.ndarray:
-    likelihood, weights = np.exp(losses.min(axis=1, keepdims=True) - losses), shares.copy()
-    for _ in range(_STEPS):
-        q = weights * likelihood
-        q /= q.sum(axis=1, keepdims=True)
-        weights = (counts @ q + prior * shares) / (counts.sum() + prior)
+    """Return the weights: the fewer rows, the sooner the steps end and the nearer to the shares."""
+    likelihood, weights, total = np.exp(losses.min(axis=1, keepdims=True) - losses), shares.copy(), counts.sum()
+    for _ in range(min(int(np.ceil(_STEPS_A_ROW * len(losses))), _MOST_STEPS)):
+        ratios = (counts / (likelihood @ weights)) @ likelihood
+        weights = (weights * ratios + prior * shares) / (total + prior)
     return weights
+
+
+def _mixed(losses: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the loss of every row by the weighted mean of the maps' probabilities."""
+    least = losses.min(axis=1, keepdims=True)
+    return np.asarray(least[:, 0] - np.log(np.exp(least - losses) @ weights))
+
+
+def _trusted(weights: np.ndarray, gained: float) -> np.ndarray:
+    """Weigh the pool against identity, the first of the maps, by what it gained in all rows together."""
+    trust = 1 / (1 + np.exp(-np.clip(gained, -500, 500)) / _ODDS)
+    return np.asarray(trust * weights + (1 - trust) * (np.arange(len(weights)) == 0))
+
+
+def _worth(gains: np.ndarray, depend: Dependence | None) -> float:
+    """Return how many independent rows one is worth, where rows depend on each other: at most one."""
+    plain, error = error_of(gains, None), error_of(gains, depend)
+    return min(plain**2 / error**2, 1.0) if error > 0 else 1.0
 
 
 def error_of(gain: np.ndarray, depend: Dependence | None) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.errors import InputError, MissingExtraError
-from kernelcal.recalibration.class_maps import ClassMap, Identity, Isotonic, Temperature
+from kernelcal.recalibration.class_maps import BoundedScaling, ClassMap, Identity, Isotonic, Temperature
 from kernelcal.recalibration.curve_maps import Platt, Quadratic, Spline, VennAbers
 from kernelcal.recalibration.pool import Pool
 
@@ -64,6 +64,9 @@ def torch_module(pool: Pool, floor: float, columns: int) -> Any:
         moved = torch.softmax(logs + logs @ own["matrix"].T + own["shift"], dim=-1)
         return (1 - own["mixed"]) * moved + own["mixed"] * torch.softmax(logs, dim=-1)
 
+    def bounded(logs: Any, own: dict[str, Any]) -> Any:
+        return scaling(logs.shape[1] * torch.softmax(logs, dim=-1), own)
+
     def steps(logs: Any, own: dict[str, Any]) -> Any:
         columns = [
             own[f"steps_{c}"][torch.searchsorted(own[f"ends_{c}"], logs[:, c].detach().contiguous())]
@@ -107,6 +110,7 @@ def torch_module(pool: Pool, floor: float, columns: int) -> Any:
     rules = {
         Identity: identity,
         Temperature: temperature,
+        BoundedScaling: bounded,
         Isotonic: steps,
         Platt: line,
         Quadratic: parabola,

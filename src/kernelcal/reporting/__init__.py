@@ -1,10 +1,11 @@
-"""One self-contained HTML page about one model or several, a monitor, a map, or times to an event."""
+"""One self-contained HTML page about one model or several, a monitor, a map, sums of one pass, or times to an event."""
 
 from kernelcal.reporting.files import report
 from kernelcal.reporting.history import history_page
 from kernelcal.reporting.page import environment
 from kernelcal.reporting.recalibration import recalibration_page
 from kernelcal.reporting.result import ModelReport, Page, Report, refuse_path
+from kernelcal.reporting.sums import sums_page
 from kernelcal.reporting.survival import survival_page
 from kernelcal.reporting.verdict import evaluations
 
@@ -18,5 +19,6 @@ __all__ = [
     "recalibration_page",
     "refuse_path",
     "report",
+    "sums_page",
     "survival_page",
 ]

@@ -29,6 +29,7 @@ __all__ = [
     "dark_colours",
     "drawings_of",
     "drawn",
+    "evidence_drawing",
     "first_drawing",
     "measured_drawings",
 ]
@@ -242,7 +243,7 @@ def drawings_of(case: Case, found: Evaluation, why: Explanation | None, run: Run
     if found.test is not None and found.test.given is not None:
         pictures += _given(found.test.given)
     if found.test is not None:
-        pictures.append(_test(found.test))
+        pictures.append(evidence_drawing(found.test))
     return pictures
 
 
@@ -434,7 +435,8 @@ def _curve(curve: Any, level: str, of: str) -> Drawing:
     )
 
 
-def _test(test: Any) -> Drawing:
+def evidence_drawing(test: Any) -> Drawing:
+    """What the test saw."""
     single = len(test.members) == 1 and bool(test.null_draws)
     return Drawing(
         "What the test saw",

@@ -21,7 +21,20 @@ from kernelcal.predictions import Bernoulli, ClassPredictions, Quantiles, RealPr
 from kernelcal.statistics import crps_rows_of, log_score_rows_of, weighted_interval_score_rows_of
 from kernelcal.tables import few_rule
 
-__all__ = ["NONE", "Intervals", "KeyFigure", "is_number", "key_figures", "top_or_event"]
+__all__ = [
+    "DOES_NOT_APPLY",
+    "NONE",
+    "Intervals",
+    "KeyFigure",
+    "figure_in_words",
+    "is_number",
+    "kernel_error_figures",
+    "key_figures",
+    "percent_in_words",
+    "points_in_words",
+    "pvalue_figures",
+    "top_or_event",
+]
 
 
 NONE = "none"
@@ -62,7 +75,7 @@ def key_figures(
         rows = _quantiles(case, found, ends)
     else:
         rows = _numbers(case, found, ends) if is_number(batch) else []
-    return (*rows, *_coverage(found, ends), *_kernel_error(found), *_tests(found), *_within(equivalence))
+    return (*rows, *_coverage(found, ends), *kernel_error_figures(found), *pvalue_figures(found), *_within(equivalence))
 
 
 def _within(found: Equivalence | None) -> list[KeyFigure]:
@@ -99,25 +112,25 @@ def _classes(case: Case, found: Any, ends: Intervals) -> list[KeyFigure]:
     brier = "Brier score" if isinstance(batch, Bernoulli) else "Brier score, sum over classes"
     squares = (p - hit) ** 2 if isinstance(batch, Bernoulli) else _squares(targets, batch)
     return [
-        KeyFigure(does, _one_digit(np.average(hit, weights=own)), ends.of(hit), "what happened"),
-        KeyFigure(says, _one_digit(np.average(p, weights=own)), DOES_NOT_APPLY, "what the model said"),
+        KeyFigure(does, percent_in_words(np.average(hit, weights=own)), ends.of(hit), "what happened"),
+        KeyFigure(says, percent_in_words(np.average(p, weights=own)), DOES_NOT_APPLY, "what the model said"),
         KeyFigure(
             "difference, said minus happened",
-            _points(np.average(p - hit, weights=own)),
-            ends.mean(p - hit, _points),
+            points_in_words(np.average(p - hit, weights=own)),
+            ends.mean(p - hit, points_in_words),
             "percentage points; above 0 it said too much, below 0 too little",
         ),
         KeyFigure(
             brier,
-            _plain(found.brier_score),
-            ends.mean(squares, _plain),
+            figure_in_words(found.brier_score),
+            ends.mean(squares, figure_in_words),
             "mean squared error of the probabilities; smaller is better",
         ),
-        KeyFigure("log score", _nats(found.log_score), ends.mean(log, _plain), _smaller(found.log_score)),
+        KeyFigure("log score", _nats(found.log_score), ends.mean(log, figure_in_words), _smaller(found.log_score)),
         *(
             KeyFigure(
                 f"expected calibration error, {e.name.partition(', ')[2] or 'this question'}",
-                _plain(float(e)),
+                figure_in_words(float(e)),
                 NONE,
                 f"mean gap in {e.options['bins']}; above 0 by chance even for a calibrated model",
             )
@@ -136,9 +149,9 @@ def _numbers(case: Case, found: Any, ends: Intervals) -> list[KeyFigure]:
         words += f"; few rows make it, the median is {_signed(median)}" if few_rule(mean, median) else ""
         rows.append(KeyFigure(name, _signed(mean), ends.mean(z, _signed), words))
     if found.crps is not None:
-        interval = NONE if batch.event_shape else ends.mean(crps_rows_of(case), _plain)
+        interval = NONE if batch.event_shape else ends.mean(crps_rows_of(case), figure_in_words)
         words = "mean distance of prediction and outcome, in units of the target; smaller is better"
-        rows.append(KeyFigure("CRPS", _plain(found.crps), interval, words))
+        rows.append(KeyFigure("CRPS", figure_in_words(found.crps), interval, words))
     if found.negative_log_likelihood is not None:
         words = _smaller(found.negative_log_likelihood)
         rows.append(KeyFigure("log score", _nats(found.negative_log_likelihood), NONE, words))
@@ -150,20 +163,24 @@ def _quantiles(case: Case, found: Any, ends: Intervals) -> list[KeyFigure]:
     score, levels = found.interval_score, found.levels
     rows = weighted_interval_score_rows_of(case)
     words = "spread of the intervals and penalties for what lies outside, in units of the target; smaller is better"
-    figures = [KeyFigure("weighted interval score", _plain(score.value), ends.mean(rows, _plain), words)]
+    figures = [
+        KeyFigure("weighted interval score", figure_in_words(score.value), ends.mean(rows, figure_in_words), words)
+    ]
     least = "least gap" if levels.ties else "gap"
     words = "root mean square over the levels, of all rows together; " + (
         "the least that agrees with the claims, since outcomes equal quantiles" if levels.ties else "0 is as claimed"
     )
-    figures.append(KeyFigure(f"{least} between claimed and observed level", _points(levels.gap), NONE, words))
+    figures.append(KeyFigure(f"{least} between claimed and observed level", points_in_words(levels.gap), NONE, words))
     for nominal, share in list(zip(score.nominal, score.share, strict=True))[-4:]:
         if ends.dependent is None:
             interval = ends.share(round(share * score.n), score.n)
         else:
             low, high = (case.predictions.at(level) for level in ((1 - nominal) / 2, (1 + nominal) / 2))
             interval = ends.of((low <= case.targets) & (case.targets <= high))
-        should = f"should be {'at least ' * levels.ties}{_one_digit(nominal)}"
-        figures.append(KeyFigure(f"outcomes inside {percent(nominal)} intervals", _one_digit(share), interval, should))
+        should = f"should be {'at least ' * levels.ties}{percent_in_words(nominal)}"
+        figures.append(
+            KeyFigure(f"outcomes inside {percent(nominal)} intervals", percent_in_words(share), interval, should)
+        )
     return figures
 
 
@@ -177,14 +194,17 @@ def _coverage(found: Any, ends: Intervals) -> list[KeyFigure]:
         columns = zip(part.shares, part.levels, part.low, part.high, part.expected, strict=True)
         for share, level, low, high, expected in columns:
             interval = NONE if np.isnan(low) else ends.share(round(share * part.n), part.n, (low, high))
-            words = f"should be {_one_digit(expected)}"
+            words = f"should be {percent_in_words(expected)}"
             rows.append(
-                KeyFigure(f"outcomes inside {percent(level)} intervals{number}", _one_digit(share), interval, words)
+                KeyFigure(
+                    f"outcomes inside {percent(level)} intervals{number}", percent_in_words(share), interval, words
+                )
             )
     return rows
 
 
-def _kernel_error(found: Evaluation) -> list[KeyFigure]:
+def kernel_error_figures(found: Evaluation) -> list[KeyFigure]:
+    """The kernel error, with its interval."""
     name = found.estimate.name
     if name == "least gap":
         return []  # told beside the levels
@@ -200,7 +220,8 @@ def _kernel_error(found: Evaluation) -> list[KeyFigure]:
     return [KeyFigure(f"kernel calibration error (root of {name})", value, ends, words)]
 
 
-def _tests(found: Any) -> list[KeyFigure]:
+def pvalue_figures(found: Any) -> list[KeyFigure]:
+    """P-values of the tests."""
     rows = []
     if found.test is not None:
         words = "how often a calibrated model gives evidence as strong as this; never 0"
@@ -253,17 +274,18 @@ class Intervals:
         if self.weighted:
             return NONE
         if self.dependent is not None:
-            return NONE if ends is None else f"{_one_digit(ends[0])} to {_one_digit(ends[1])}"
+            return NONE if ends is None else f"{percent_in_words(ends[0])} to {percent_in_words(ends[1])}"
         low, high = binomial_interval(np.array([hits]), n, self.confidence_level)
-        return f"{_one_digit(low[0])} to {_one_digit(high[0])}"
+        return f"{percent_in_words(low[0])} to {percent_in_words(high[0])}"
 
 
-def _one_digit(share: float) -> str:
+def percent_in_words(share: float) -> str:
     """Share in percent with one digit: ``72.9 %``."""
     return f"{100 * share:.1f} %"
 
 
-def _points(share: float) -> str:
+def points_in_words(share: float) -> str:
+    """Percentage points with a sign."""
     return f"{100 * share:+.1f} points".replace("-", "\N{MINUS SIGN}")
 
 
@@ -276,7 +298,7 @@ def _smaller(score: float) -> str:
 
 
 def _nats(value: float) -> str:
-    return f"{_plain(value)} nats" if np.isfinite(value) else "infinite"
+    return f"{figure_in_words(value)} nats" if np.isfinite(value) else "infinite"
 
 
 def _squares(targets: np.ndarray, batch: Any) -> np.ndarray:
@@ -284,7 +306,8 @@ def _squares(targets: np.ndarray, batch: Any) -> np.ndarray:
     return np.asarray((p**2).sum(axis=1) - 2 * p[np.arange(len(p)), targets] + 1)
 
 
-def _plain(value: float) -> str:
+def figure_in_words(value: float) -> str:
+    """Number with four digits."""
     if abs(value) >= 1000:
         return f"{value:,.0f}"
     return f"{value:.4f}" if 0.001 <= abs(value) < 10 else f"{value:.4g}"

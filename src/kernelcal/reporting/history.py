@@ -17,10 +17,16 @@ from kernelcal.tables import Grid
 __all__ = ["history_page"]
 
 
-_HEADER = ("Batch", "Rows so far", "E-value", "Drift, share of its bound", "Alarm")
+_MEND = (
+    "Do not rely on these predictions as they are: find out what changed in the batches below, mend the model, and "
+    "begin another state."
+)
+_GO_ON = "Go on as before, and look again with the next rows."
+_HEADER = ("Batch", "Alarm", "Rows so far", "E-value", "Drift, share of its bound")
+_SIZE = (5.0, 3.4)  # wider ones have letters that nobody reads on a phone
 _CAPTION = (
-    "Logarithms of the e-value and of the drift statistic after every batch, as shares of those of their bounds: 1 is "
-    "an alarm. What lies far outside is drawn at the edge."
+    "How near both alarms are after every batch: 1 is an alarm, and what lies far outside is drawn at the edge. Drawn "
+    "are logarithms of the e-value and of the drift statistic, as shares of those of their bounds."
 )
 
 _ASSUMPTIONS = (
@@ -69,7 +75,7 @@ def history_page(
     environment()  # what is missing is said before the work
     if not monitor.rows:
         raise InputError("this monitor has seen no rows: a page needs a first batch")
-    chart = drawn(Drawing("How near the alarms are", _CAPTION, monitor.verdict, monitor.plot, (7.5, 3.6)), "history")
+    chart = drawn(Drawing("How near the alarms are", _CAPTION, monitor.verdict, monitor.plot, _SIZE), "history")
     raised = monitor.alarm is not None or monitor.drift_alarm is not None
     heading = "The predictions are not what they claim." if raised else "No alarm so far."
     batches = [key for key, *_ in monitor.history if key]
@@ -77,7 +83,9 @@ def history_page(
     text = framed(
         "history.html",
         title,
-        Verdict("against" if raised else "nothing", heading, (monitor.verdict, *monitor.notes)),
+        Verdict(
+            "against" if raised else "nothing", heading, (monitor.verdict, *monitor.notes), _MEND if raised else _GO_ON
+        ),
         (chart,),
         Run(alpha=monitor.alpha),
         date=day(date),
@@ -106,7 +114,7 @@ def _rows(monitor: Any) -> list[list[str]]:
             if alarm is not None and before < alarm.row <= rows
         ]
         shown = math.exp(min(ever * bound, 700.0)), math.exp(min(drift, 700.0))
-        found.append([key or "-", f"{rows:,}", f"{shown[0]:.3g}", f"{shown[1]:.3g}", " and ".join(told)])
+        found.append([key or "-", " and ".join(told), f"{rows:,}", f"{shown[0]:.3g}", f"{shown[1]:.3g}"])
         before = rows
     return found
 

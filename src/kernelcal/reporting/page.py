@@ -29,6 +29,8 @@ __all__ = [
     "day",
     "environment",
     "framed",
+    "groups_in_words",
+    "kernels_in_words",
     "methods",
     "rendered",
     "versions",
@@ -74,9 +76,8 @@ def methods(
         found.append(("Test", _test(models, run)))
         found.append(("Level", _level(models, run)))
     name = first.estimate.name
-    size = (
-        f"{name}, {first.estimate.estimator}: {_kernels(first.estimate.options)}. Computed by: {first.estimate.engine}."
-    )
+    kernels = kernels_in_words(first.estimate.options)
+    size = f"{name}, {first.estimate.estimator}: {kernels}. Computed by: {first.estimate.engine}."
     if name == _LEAST:
         size = "Root mean square gap between claimed and observed levels, the least that agrees with the claims."
     found.append(("Size of the error", size))
@@ -99,7 +100,7 @@ def methods(
         found.append(("Outcomes that equal quantiles", _NO_PLACES))
     groups = models[0].evaluation.by_group
     if groups is not None:
-        found.append(("Groups", _groups(groups)))
+        found.append(("Groups", groups_in_words(groups)))
     if compared is not None:
         found.append(("Comparison", _comparison(compared, run)))
     return found
@@ -160,7 +161,8 @@ def _level(models: Sequence[ModelReport], run: Run) -> str:
     )
 
 
-def _kernels(options: dict[str, object]) -> str:
+def kernels_in_words(options: dict[str, object]) -> str:
+    """Kernels of an estimate, with as many digits as say something."""
     named = ((key.replace("_", " "), value) for key, value in options.items() if "kernel" in key)
     words = "; ".join(f"{key} {value}" for key, value in named) or "default kernels"
     return _LONG.sub(lambda number: f"{float(number[0]):.4g}", words)
@@ -176,7 +178,8 @@ def _explained(models: Sequence[ModelReport], run: Run) -> str:
     )
 
 
-def _groups(found: ByGroup) -> str:
+def groups_in_words(found: ByGroup) -> str:
+    """How groups are tested."""
     rows = "of every set of independent rows" if found.law.startswith("of ") else "for all rows"
     return (
         f"{found.test_in_words[:1].upper()}{found.test_in_words[1:]}. All groups are compared with the same "

@@ -201,7 +201,8 @@ class Report(Written):
         compared = None if self.comparison is None else self.comparison.to_dict()
         path = None if self.path is None else str(self.path)
         models = [model.to_dict() for model in self.models]
-        own = {"path": path, "title": self.title, "verdict": self.verdict.heading, "seed": self.seed}
+        own = {"path": path, "title": self.title, "seed": self.seed}
+        own |= {"verdict": self.verdict.heading, "what_to_do": self.verdict.advice}
         return {**own, "models": models, "comparison": compared}
 
     def _table(self) -> Table:

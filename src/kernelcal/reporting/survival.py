@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kernelcal.evaluation import listed
 from kernelcal.plots import percent
 from kernelcal.reporting.drawings import Drawing, Picture, drawn
 from kernelcal.reporting.figures import DOES_NOT_APPLY, KeyFigure
@@ -26,6 +27,13 @@ __all__ = ["survival_page"]
 TITLE = "Predicted times to an event"
 _NOT_PROVED = "none was proved"
 _SIZE = (4.6, 4.4)
+_FEW = 50  # events
+_MEND = (
+    "Do not use the predicted times as they are: the pictures show when, and at which risks, they are off; the model "
+    "must be mended there, and looked at again with other rows."
+)
+_GO_ON = "Nothing speaks against using them as they are; look again when more events were seen."
+_FEW_EVENTS = "Wait for more events before you rely on them: so few show only gross errors."
 
 
 def survival_page(
@@ -116,9 +124,14 @@ def _verdict(found: SurvivalEvaluation) -> Verdict:
         named = ", ".join(wrong) or "none"
         groups = (f"Of {len(known)} groups, each by itself and corrected for their number, rejected: {named}.",)
     if found.rejected:
-        return Verdict("against", "The predicted times do not match what happened.", (found.verdict, *groups))
+        heading = "The predicted times do not match what happened."
+        return Verdict("against", heading, (found.verdict, *groups), _MEND)
     proof = "That is not proof that they are right: small errors and few events hide."
-    return Verdict("nothing", "No evidence against the predicted times was found.", (found.verdict, proof, *groups))
+    advice = _FEW_EVENTS if found.events < _FEW else _GO_ON
+    if wrong:
+        advice = f"Do not use them as they are for {listed(wrong)}; nothing speaks against using them elsewhere."
+    heading = "No evidence against the predicted times was found."
+    return Verdict("nothing", heading, (found.verdict, proof, *groups), advice)
 
 
 def _figures(found: SurvivalEvaluation) -> list[KeyFigure]:

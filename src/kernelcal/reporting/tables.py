@@ -16,7 +16,7 @@ from kernelcal.plots import percent
 from kernelcal.reporting.result import ModelReport
 from kernelcal.tables import Grid, few_rule
 
-__all__ = ["pairs", "ranking", "where"]
+__all__ = ["groups_table", "pairs", "ranking", "where"]
 
 
 _PAIRS = 45  # ten models; of more pairs the surest are shown
@@ -67,7 +67,7 @@ def _by_errors(compared: Comparison) -> Grid:
         rows.append(
             [
                 f"{number}. {model.name}",
-                *(dict(model.evaluation.headline())[name] for name in scores),
+                *(dict(model.evaluation.headline())[name].replace("inf", "infinite") for name in scores),
                 f"{ckce.estimate:.{digits}f}",
                 f"{ckce.lower:.{digits}f} to {ckce.upper:.{digits}f}",
                 _pvalue(model.evaluation),
@@ -111,6 +111,8 @@ def pairs(compared: Comparison | ScoreComparison, level: float) -> Grid:
 
 
 def _difference(d: PairedDifference, digits: int, z: float) -> str:
+    if math.isinf(d.difference):
+        return f"{d.second if d.difference < 0 else d.first} is infinite"
     if d.standard_error is None or d.adjusted is None:
         return f"{d.difference:+.3g}"
     half = z * d.standard_error
@@ -142,7 +144,8 @@ def where(model: ModelReport) -> dict[str, Any]:
         "places": 0 if given is None else given.places,
         "witness": None if found is None else found.witness,
         "groups": None if groups is None else groups.verdict,
-        "by_group": [] if groups is None else [_groups(groups)],
+        "differences": () if groups is None else groups.differences_in_words,
+        "by_group": [] if groups is None else [groups_table(groups)],
         "sampled": model.explained_rows if _sampled(model) else 0,
         "notes": [note for note in notes if note not in model.evaluation.notes],
     }
@@ -163,7 +166,8 @@ def _given(found: GivenResult) -> Grid:
     return Grid("Places of the columns that were given, the surest first", table.header, table.rows, notes)
 
 
-def _groups(found: ByGroup) -> Grid:
+def groups_table(found: ByGroup) -> Grid:
+    """Groups, the surest first."""
     shown = found.findings[:_GROUPS]
     left = len(found.findings) - len(shown)
     level, numbers = percent(found.confidence_level), found.gap_name == "mean standardised residual"
@@ -172,15 +176,14 @@ def _groups(found: ByGroup) -> Grid:
         "what is wrong in a group is named where a direction is clear in its rows, the clearest first",
         f"every interval holds {level} by itself: {_intervals(found.law)}; the kernel error is the root of the SKCE of "
         "the group by itself",
-        *found.differences_in_words,
         *found.small_in_words,
         *found.notes,
         *([f"not shown: {left} that are less sure"] if left else []),
     ]
     gap = "outcome minus predicted mean, in standard deviations" if numbers else "happened minus said, points"
     interval = f"{level} interval"
-    header = ["group", "rows", "happened", "said", gap, interval, found.score_name, interval, "kernel error", "p"]
-    return Grid("Groups, the surest first", [*header, "what is wrong"], [_group(g, numbers) for g in shown], notes)
+    header = ["group", "what is wrong", "p", "rows", "happened", "said", gap, interval, found.score_name, interval]
+    return Grid("Groups, the surest first", [*header, "kernel error"], [_group(g, numbers) for g in shown], notes)
 
 
 def _intervals(law: str) -> str:
@@ -205,7 +208,7 @@ def _group(g: GroupFinding, numbers: bool) -> list[str]:
     figures += ["" if g.score is None else f"{g.score:.4g}", interval(g.score_interval, ".4g")]
     shown = [text.replace("-", "\N{MINUS SIGN}") for text in (*figures, interval(g.root_interval, ".4f"))]
     p = "not tested" if g.pvalue is None else f"{g.pvalue:.3g}"
-    return [f"{g.column}: {g.name}", f"{g.n:,}", *shown, p, "; ".join(g.directions)]
+    return [f"{g.column}: {g.name}", "; ".join(g.directions), p, f"{g.n:,}", *shown]
 
 
 def _sampled(model: ModelReport) -> bool:
@@ -229,10 +232,12 @@ def _rows(found: Explanation, model: ModelReport) -> Grid:
     total, n = float(found.estimate), found.n
     rows = [[r.named, r.predicted, r.happened, _share(r.contribution * n, total, "x")] for r in found.rows]
     notes = [
-        "row numbers count all rows from 0, those that were dropped too where the command line read them; of equal "
-        "rows the first is named; rows like one err in nearly the same way at nearly the same prediction, and are not "
-        "shown; such rows are worth a look, but each may be chance"
+        "row 0 is the first below the names of the columns, and rows that were left out are counted where a file was "
+        "read; of equal rows the first is named; rows like one err in nearly the same way at nearly the same "
+        "prediction, and are not shown; such rows are worth a look, but each may be chance"
     ]
+    if any(r.happened.endswith(")") for r in found.rows):
+        notes.append("in brackets the probability that was stated: of the first choice, and of what happened")
     return Grid("Rows that add most to the error", ["row", "said", "happened", "times the average row"], rows, notes)
 
 

@@ -10,18 +10,34 @@ import numpy as np
 
 from kernelcal.cases import Case
 from kernelcal.comparison import Comparison, ScoreComparison
-from kernelcal.evaluation import Evaluation
+from kernelcal.evaluation import Evaluation, doubts_of, listed, what_to_do
 from kernelcal.inference.test import impossible_rows
 from kernelcal.predictions import ClassPredictions, Quantiles
 from kernelcal.reporting.figures import is_number, top_or_event
 
-__all__ = ["Verdict", "evaluations", "verdict_of", "verdict_of_several"]
+__all__ = [
+    "Verdict",
+    "chance_in_words",
+    "direction_in_words",
+    "evaluations",
+    "size_in_words",
+    "verdict_of",
+    "verdict_of_several",
+]
 
 
 _NORMAL = 1.96  # standard errors that chance seldom gives
 _SEEN = 2.8  # standard errors of a shift that a two-sided test at 5 % finds in 4 of 5 cases: 1.96 + 0.84
-_WORDS = (  # what a direction means, for readers who do not know the word
+PLAIN_WORDS = (  # what a direction means, for readers who do not know the word
     ("over-confident", "It is over-confident: it claims more certainty than it delivers."),
+    (
+        "no single direction: how frequencies",
+        "It says too much in some places and too little in others, in no simple order: the pictures show where.",
+    ),
+    (
+        "no single direction: neither",
+        "No one shift and no one width of all predictions explains it: the pictures show where they are off.",
+    ),
     ("under-confident", "It is under-confident: it claims less certainty than it delivers."),
 )
 
@@ -38,32 +54,57 @@ class Verdict:
         One sentence.
     sentences : tuple of str
         What else must be known, the most important first.
+    advice : str
+        What to do, in one sentence; empty where the heading says it.
     """
 
     tone: str
     heading: str
     sentences: tuple[str, ...]
+    advice: str = ""
 
 
 def verdict_of(case: Case, found: Evaluation) -> Verdict:
     """Verdict on one model."""
     targets, batch, own = case.targets, case.predictions, case.weights
     what = "probabilities" if isinstance(batch, ClassPredictions) else "uncertainty"
+    advice = what_to_do(found, batch)
     if found.test is None:
-        return Verdict("untested", f"Whether the stated {what} can be believed was not tested.", found.notes[:1])
+        heading = f"Whether the stated {what} can be believed was not tested."
+        return Verdict("untested", heading, found.notes[:1], advice)
     if not found.rejected:
-        return Verdict("nothing", f"No evidence against the stated {what} was found.", _nothing(case, found))
+        heading = f"No evidence against the stated {what} was found."
+        return Verdict("nothing", heading, (*_of_groups(found), *_nothing(case, found), *_doubts(found)), advice)
     sentences = (
         _said_and_happened(targets, batch, own),
         *_directions(batch, found),
         _covered(case, found),
         _ruled_out(targets, batch),
+        *_of_groups(found),
         _how_sure(case, found),
-        _how_large(found),
+        *_doubts(found),
+        size_in_words(found),
     )
     does = "do" if what == "probabilities" else "does"
     heading = f"The stated {what} {does} not match what happened."
-    return Verdict("against", heading, tuple(s for s in sentences if s))
+    return Verdict("against", heading, tuple(s for s in sentences if s), advice)
+
+
+def _of_groups(found: Evaluation) -> tuple[str, ...]:
+    """In which groups what was stated does not match, by their names."""
+    if found.by_group is None:
+        return ()
+    tested = [one for one in found.by_group.findings if one.pvalue is not None]
+    wrong = [f"{one.column} {one.name}" for one in found.by_group.rejected]
+    if not wrong:
+        return (f"In none of {len(tested)} groups by themselves evidence was found.",) if tested else ()
+    differ = tuple(f"{text[:1].upper()}{text[1:]}." for text in found.by_group.differences_in_words[:1])
+    return (f"In {len(wrong)} of {len(tested)} groups it does not match what happened: {listed(wrong)}.", *differ)
+
+
+def _doubts(found: Evaluation) -> tuple[str, ...]:
+    """Why the p-value may be far too small, which nobody looks for in notes."""
+    return tuple(f"But {note[:1].lower()}{note[1:]}." for note in doubts_of(found))
 
 
 def evaluations(compared: Comparison | ScoreComparison) -> dict[str, Evaluation]:
@@ -77,36 +118,38 @@ def verdict_of_several(found: Comparison | ScoreComparison) -> Verdict:
     """Verdict on several models: which is the best, and how many models the test speaks against."""
     if isinstance(found, ScoreComparison):
         return _by_scores(found)
-    best, tied = found.models[0].name, found.tied(found.models[0].name)
-    if math.isinf(found.scores.get(best, 0.0)):
+    standing = found.standing
+    best, tied = standing.best, standing.tied
+    if standing.ruled_out:
         heading = f"{best} has the smallest calibration error, but it had ruled out what then happened."
     elif not tied:
         heading = f"{best} has the smallest calibration error, and chance does not explain its lead."
-    elif len(tied) == len(found.models) - 1 and _all_tied(found):
+    elif standing.together:
         heading = "The models cannot be told apart by their conditional calibration errors (CKCE)."
     else:
-        heading = f"{best} has the smallest calibration error, but it cannot be told from {_listed(tied)}."
+        heading = f"{best} has the smallest calibration error, but it cannot be told from {listed(tied)}."
     score = found.score_in_words
     if score and found.best_score not in (None, best) and math.isfinite(found.scores.get(best, 0.0)):
         score = f"A calibrated model may still say little: {score}"
     scores = (f"{'The ' + score[4:] if score.startswith('the log score') else score}.",) if score else ()
-    return Verdict("several", heading, (*scores, _evidence(found, heading)))
+    return Verdict("several", heading, (*scores, _evidence(found, heading)), standing.what_to_do)
 
 
 def _by_scores(found: ScoreComparison) -> Verdict:
     """Verdict on quantile forecasts with ties: errors have no values, and scores judge sharpness too."""
-    best, tied = found.models[0][0], found.tied(found.models[0][0])
+    standing = found.standing
+    best, tied = standing.best, standing.tied
     if not tied:
         heading = f"{best} has the best weighted interval score, and chance does not explain its lead."
-    elif len(tied) == len(found.models) - 1 and _all_tied(found):
+    elif standing.together:
         heading = "The models cannot be told apart by their weighted interval scores."
     else:
-        heading = f"{best} has the best weighted interval score, but it cannot be told from {_listed(tied)}."
+        heading = f"{best} has the best weighted interval score, but it cannot be told from {listed(tied)}."
     why = (
         "Outcomes equal quantiles, so that calibration errors have no values to compare: the score judges calibration "
         "and sharpness together."
     )
-    return Verdict("several", heading, (why, _evidence(found, heading)))
+    return Verdict("several", heading, (why, _evidence(found, heading)), standing.what_to_do)
 
 
 def _evidence(found: Comparison | ScoreComparison, heading: str) -> str:
@@ -116,14 +159,9 @@ def _evidence(found: Comparison | ScoreComparison, heading: str) -> str:
     others = [name for name in tested if name not in rejected]
     best_of = "" if heading.startswith("The models cannot") else "To be the best of them does not mean to be right. "
     right = "it right" if len(others) == 1 else "them right"
-    said = "That does not" if not rejected else f"Against {_listed(others)} no evidence was found, which does not"
+    said = "That does not" if not rejected else f"Against {listed(others)} no evidence was found, which does not"
     unclear = f" {said} prove {right}." if others else ""
     return f"{best_of}{_counted(rejected, len(tested))}{unclear}"
-
-
-def _all_tied(found: Comparison | ScoreComparison) -> bool:
-    names = list(evaluations(found))
-    return all(len(found.tied(name)) == len(names) - 1 for name in names)
 
 
 def _counted(rejected: list[str], tested: int) -> str:
@@ -132,14 +170,7 @@ def _counted(rejected: list[str], tested: int) -> str:
     if len(rejected) == tested:
         every = "both" if tested == 2 else f"all {tested}"
         return f"The test finds evidence against {every} models: what they state does not match what happened."
-    return f"The test finds evidence against {_listed(rejected)} ({len(rejected)} of {tested} models)."
-
-
-def _listed(names: Any, most: int = 6) -> str:
-    shown = list(names)[:most]
-    if len(names) > most:
-        return f"{', '.join(shown)} and {len(names) - most} more"
-    return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)
+    return f"The test finds evidence against {listed(rejected)} ({len(rejected)} of {tested} models)."
 
 
 def _said_and_happened(targets: np.ndarray, batch: Any, own: Any) -> str:
@@ -180,15 +211,18 @@ def _overlap(case: Case) -> bool:
 
 def _directions(batch: Any, found: Evaluation) -> list[str]:
     assert found.test is not None  # for the type checker: there is one where it rejects
-    sentences = []
     two = isinstance(batch, ClassPredictions) and batch.n_classes == 2  # whose averages have been said already
-    named = [w for w in found.test.directions if not (two and w.startswith("class "))]
+    told = [w for w in found.test.directions if "had been ruled out" not in w]  # it has a sentence of its own
+    named = [w for w in told if not (two and w.startswith("class "))]
     if two and _mostly_biased(found):
         named = []  # probabilities that are all too low or too high are no question of certainty
-    for words in named[:3]:
-        plain = next((sentence for word, sentence in _WORDS if words.startswith(word)), None)
-        sentences.append(plain or f"{words[:1].upper()}{words[1:].rstrip('.')}.")
-    return sentences
+    return [direction_in_words(words) for words in named[:3]]
+
+
+def direction_in_words(words: str) -> str:
+    """Say a direction in a sentence, for readers who do not know the word."""
+    plain = next((sentence for word, sentence in PLAIN_WORDS if words.startswith(word)), None)
+    return plain or f"{words[:1].upper()}{words[1:].rstrip('.')}."
 
 
 def _mostly_biased(found: Evaluation) -> bool:
@@ -205,20 +239,25 @@ def _ruled_out(targets: np.ndarray, batch: Any) -> str:
 
 def _how_sure(case: Case, found: Evaluation) -> str:
     assert found.test is not None  # for the type checker
-    p = found.test.pvalue
-    often = "fewer than 1" if p < 0.001 else f"at most {math.ceil(1000 * p - 1e-9)}"
     law = "" if found.test.null.startswith("exact") else ", as far as the test is that of many rows"
     provided = "if rows are independent of each other"
     if case.rows is not None:
         law = f"; {found.test.null}"
         provided = "if rows depend on each other as was said" if case.rows.overlap else "if forecasts do not overlap"
+    return chance_in_words(found.test.pvalue, provided, law)
+
+
+def chance_in_words(p: float, provided: str, law: str = "") -> str:
+    """Say how often chance gives as strong an evidence, provided that something holds."""
+    often = "fewer than 1" if p < 0.001 else f"at most {math.ceil(1000 * p - 1e-9)}"
     return (
         f"Chance does not explain it, {provided}: of 1,000 data sets like this one, a model "
         f"whose statements are right would give evidence as strong as this in {often} (p = {p:.3g}{law})."
     )
 
 
-def _how_large(found: Evaluation) -> str:
+def size_in_words(found: Evaluation) -> str:
+    """Say that many rows find small errors."""
     return (
         "With many rows even a small error is found: how large it is, and whether it matters, is in the numbers below."
         if found.n >= 2000

@@ -65,6 +65,13 @@ class SketchResult(Evaluation):
     eces : tuple of BinnedEstimate
         Expected calibration errors with their bins.
 
+    Notes
+    -----
+    Where the verdict rejects it tells directions, as `evaluate` does: from sums over rows, of which each is compared
+    with 0 by the larger one of its standard errors, that of calibrated outcomes and that of the observed rows, all of
+    them together at the level ``alpha`` by the normal law. Outcomes that had been ruled out are proof: the p-value is
+    then 1 / (B + 1), since no draw has any.
+
     Examples
     --------
     >>> import kernelcal as kc
@@ -134,7 +141,8 @@ def findings(sums: Arrays, settings: Settings, subject: Subject, run: Run, notes
         raise InputError(f"a sketch needs at least 2 rows, got {n}: call update(y, predictions) first")
     pairs = off_diagonal(sums).off_diagonal
     estimate = _estimate(float(pairs[0]) / (n * (n - 1.0)), n, settings, subject)
-    test = replace(_exact(pairs, estimate, run.alpha), seed=int(settings.rng))
+    ruled_out = int(sums["impossible"]), "label" if subject.of_classes else "target"
+    test = replace(_exact(pairs, estimate, run.alpha, *ruled_out), seed=int(settings.rng))
     if test.rejected:
         test = replace(test, directions=directions_of(sums, subject, run.alpha))
     known = _known(sums["covariance"], float(pairs[0]), estimate, run.alpha) if subject.second_moments else None
@@ -161,11 +169,19 @@ def _estimate(value: float, n: int, settings: Settings, subject: Subject) -> Est
     return Estimate(np.float64(value), "SKCE", "unbiased", n, engine, options)
 
 
-def _exact(pairs: np.ndarray, estimate: Estimate, alpha: float) -> TestResult:
-    """Rank the observed value among the drawn ones."""
+def _exact(pairs: np.ndarray, estimate: Estimate, alpha: float, impossible: int, what: str) -> TestResult:
+    """Rank the observed value among the drawn ones; outcomes that were ruled out are more than any draw has."""
     drawn = DrawnValues.of(pairs[:, None])
     outcome = drawn.outcome((estimate.name,))
-    return _test(estimate, outcome.pvalue, outcome.members[0].deviation, Exact.label, alpha, draws=drawn.draws)
+    test = _test(estimate, outcome.pvalue, outcome.members[0].deviation, Exact.label, alpha, draws=drawn.draws)
+    test = replace(test, null_draws={estimate.name: pairs[1:] / (estimate.n * (estimate.n - 1.0))})
+    if not impossible:
+        return test
+    proof = Member(f"impossible {what}", float(impossible), 1 / (drawn.draws + 1), float("nan"))
+    error = math.sqrt(proof.pvalue * (1 - proof.pvalue) / (drawn.draws + 1))
+    fired = proof.name if proof.pvalue <= alpha else ""
+    members = (*test.members, proof)
+    return replace(test, pvalue=proof.pvalue, monte_carlo_error=error, members=members, fired=fired)
 
 
 def _known(covariance: np.ndarray, value: float, estimate: Estimate, alpha: float) -> TestResult | None:

@@ -82,12 +82,10 @@ class Sketch:
     of matrices (waves of vectors under `kernels.Spectral`, `SlicedWasserstein`), the last digit of a row may depend on
     rows beside it, and a sum then differ by one unit.
 
-    Assumes that rows are independent given the predictions: how strongly they depend would be learned from
-    all of them before targets are redrawn (`calibration_test` takes ``clusters=`` and ``horizon=``). There are no case
-    weights.
+    Assumes that rows are independent given the predictions: how strongly they depend would be learned from all of them
+    first (`calibration_test` takes ``clusters=`` and ``horizon=``). There are no case weights.
 
-    Time a row: O(m D B) for m classes, and O((m D)^2) for the second moments. Memory: O(m D B + (m D)^2), and some 20
-    MB a thread for rows at work, whatever their number.
+    Time a row: O(m D B) for m classes, O((m D)^2) for the second moments. Memory: O(m D B + (m D)^2) for any rows.
 
     Examples
     --------
@@ -257,16 +255,18 @@ class Sketch:
         subject = Subject.of(case.predictions, self._settings)
         self._refuse_other(subject)
         refuse_too_many(self.n + len(case))
-        numbers: range | np.ndarray
         if keys is None:
-            numbers = checked_rows(len(case), first_row, rows, self._rows.next)
+            numbers: Any = checked_rows(len(case), first_row, rows, self._rows.next)
             seen = self._seen(RowSet.of(numbers))
         else:
             numbers = checked_keys(len(case), first_row, rows, keys)
             seen = self._seen(KeySet.of(numbers), numbers)
-        sums = added(self._sums, sums_of(case, placed, numbers, self._settings, subject))
+        sums = added(self._sums, self._sums_of(case, placed, numbers, subject))
         self._take(sums, seen, subject, case.predictions.notes)
         return self
+
+    def _sums_of(self, case: Case, placed: Any, numbers: range | np.ndarray, subject: Subject) -> Arrays:
+        return sums_of(case, placed, numbers, self._settings, subject)
 
     def merge(self, other: Sketch) -> Self:
         """Add the rows of another sketch of the same settings.
@@ -310,11 +310,14 @@ class Sketch:
         """Return all that the rows seen have left, by name: sums, and the intervals of rows ``starts`` and ``stops``.
 
         Sums of several sketches of the same settings add up, array by array, and intervals stand one after the other;
-        Sums of several sketches of the same settings add up, array by array, and intervals stand one after the other;
         `with_arrays` makes a sketch of these. So sketches travel through libraries that reduce arrays. They are whole
         numbers of 64 bits. Where rows are known by keys, ``keys`` stands for the intervals.
         """
-        return {**self._sums, **self._rows.arrays()}
+        return {**self._sums, **self.seen()}
+
+    def seen(self) -> Arrays:
+        """Return which rows were seen: intervals of their numbers, or the smallest identities of their keys."""
+        return self._rows.arrays()
 
     def with_arrays(self, arrays: Mapping[str, Any]) -> Self:
         """Return a sketch of the same settings and subject with sums as `arrays` gives them.
@@ -342,7 +345,7 @@ class Sketch:
             raise InputError("a sketch that has seen no predictions cannot take sums: make it with Sketch.like(some)")
         if len(seen[0]):
             check_arrays("these sums", sums, self._settings, other._subject)
-            rows = _kind(seen).of_parts(float(sums["n"]), *seen)
+            rows = _kind(seen).of_parts(int(sums["n"]), *seen)
             other._take(sums, rows, other._subject, ())
         return other
 
@@ -379,7 +382,7 @@ class Sketch:
         subject = None if self._subject is None else self._subject.plain()
         head = {"settings": self._settings.plain(), "subject": subject, "notes": list(self._notes)}
         rows = {"next": self._rows.next, "whole": self._rows.whole}
-        return {**head, **rows}, {**self._rows.arrays(), **self._sums}
+        return {**head, **rows}, {**self.seen(), **self._sums}
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Self:
@@ -397,17 +400,13 @@ class Sketch:
             told = head["next"], head["whole"]
             sketch._subject = None if head["subject"] is None else Subject.from_plain(head["subject"])
             sketch._notes = tuple(map(str, head["notes"]))
-        except InputError as error:
-            raise InputError(f"{path} is not a whole sketch: {error}") from None
-        except Exception as error:  # settings of any shape, which anything may refuse
-            raise InputError(f"{path} is not a whole sketch: {type(error).__name__}, {error}") from None
-        try:
             if arrays:
                 check_arrays(path, arrays, sketch._settings, sketch._subject)
             sketch._rows = _kind(seen).of_file(path, *seen, *told, float(arrays["n"]) if arrays else 0)
-        except InputError:
-            raise
-        except Exception as error:  # a subject of any shape
+        except InputError as error:
+            known = str(error).startswith(f"{path} is not a whole sketch: ")
+            raise InputError(str(error) if known else f"{path} is not a whole sketch: {error}") from None
+        except Exception as error:  # settings and a subject of any shape, which anything may refuse
             raise InputError(f"{path} is not a whole sketch: {type(error).__name__}, {error}") from None
         if head.get("checksum") != checksum(head, whole):
             raise InputError(

@@ -58,7 +58,7 @@ class RowSet:
         return cls._joined(ordered, ordered + 1, whole=True)
 
     @classmethod
-    def of_parts(cls, _: float, starts: np.ndarray, stops: np.ndarray) -> RowSet:
+    def of_parts(cls, _: int, starts: np.ndarray, stops: np.ndarray) -> RowSet:
         """Intervals of several sets, one after the other."""
         starts, stops = starts.astype(np.int64), stops.astype(np.int64)
         return cls.of().union(cls(starts, stops, int(stops.max())))
@@ -158,7 +158,7 @@ class KeySet:
         return cls(smallest, whole)
 
     @classmethod
-    def of_parts(cls, n: float, keys: np.ndarray) -> Self:
+    def of_parts(cls, n: int, keys: np.ndarray) -> Self:
         """Keys of several sets of n rows in all, one set after the other."""
         if keys.dtype != np.uint64:
             raise InputError(f"keys of a sketch are of type uint64, got {keys.dtype}")

@@ -49,9 +49,10 @@ __all__ = ["Arrays", "added", "as_numbers", "check_arrays", "placed_for_sums", "
 
 Arrays = dict[str, np.ndarray]
 _PART = 2**14  # rows of a task, at least
-_DIGITS = {"means", "log_score", "brier_score", "expected", "variance", "slope", "along", "joint"}
+_DIGITS = {"means", "log_score", "brier_score", "expected", "variance", "varied", "slope", "along", "away", "joint"}
+_DIGITS |= {"observed", "products", "sharp products", "places", "sides", "claims"}
 _DIGITS |= {"surprised", "moment", "covariance", "lengthened", "squares", "lengths"}
-_FLOATING = {"moments", "negative_log_likelihood", "crps", "mean_squared_error", *QUANTILE_SCORES}
+_FLOATING = {"moments", "sizes", "negative_log_likelihood", "crps", "mean_squared_error", *QUANTILE_SCORES}
 
 
 def _is_floating(name: str) -> bool:
@@ -320,11 +321,11 @@ def _shapes(arrays: Arrays, settings: Settings, subject: Subject) -> dict[str, t
     """Shapes that the settings demand; the number of residual features of numbers is read off."""
     draws, d, m = settings.draws + 1, settings.engine.frequencies, subject.columns
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("n", "impossible"), ())
-    shapes |= direction_shapes(subject) | {"diagonal": (draws,)}
+    shapes |= direction_shapes(subject, arrays) | {"diagonal": (draws,)}
     if not subject.of_classes:
         r = arrays["totals"].size // (draws * d)
         shapes |= dict.fromkeys(scores_of(subject), (DIGITS,))
-        return shapes | {"totals": (r, draws, d), "moments": (DIGITS, *shapes["moments"])}
+        return shapes | {"totals": (r, draws, d)}
     columns = 1 if subject.family == Bernoulli.__name__ else m
     shapes |= {"accuracy": (), "log_score": (2,), "brier_score": (2,), "features": (d,)}
     shapes |= {f"{name} {k}": (2, settings.bins) for name in ("bins", "predicted") for k in range(len(subject.binned))}

@@ -109,9 +109,13 @@ class CalibrationScorer:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
     >>> from kernelcal.sklearn import CalibrationScorer, scorer
-    >>> isinstance(scorer("skce"), CalibrationScorer)
-    True
+    >>> x, y = np.arange(20.0)[:, None], np.arange(20) // 10
+    >>> score = scorer("skce")
+    >>> isinstance(score, CalibrationScorer), score(LogisticRegression().fit(x, y), x, y) > -1
+    (True, True)
     """
 
     def __init__(self, statistic: str | Callable[..., Any], **options: Any) -> None:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any, Self
 
 import numpy as np
 
 from kernelcal.errors import InputError
-from kernelcal.sketch import Sketch
+from kernelcal.sketch import Sketch, load_sketch
 from kernelcal.stream.batches import Place, Roles, batch_of
 from kernelcal.stream.formats import Columns
 from kernelcal.surroundings import InMemory, archive_bytes, checksum, read_archive
 
-__all__ = ["SketchedRows", "sum_rows"]
+__all__ = ["SketchedRows", "placed_batches", "sum_rows"]
 
 
 _PART = ("kernelcal part", 1)  # what the bytes of some rows are called, and their version
+_HELD = 100_000  # marks of parts: 800 kB
 
 
 @dataclass(eq=False)
@@ -30,22 +32,40 @@ class SketchedRows:
         Sums over the rows that were kept.
     missing, unwanted : int
         Rows with missing values, and rows with the target to drop.
+    marks : numpy.ndarray of uint64
+        Marks of the parts that were added up, in ascending order; the smallest 100,000 of more.
     """
 
     sketch: Sketch
     missing: int = 0
     unwanted: int = 0
+    marks: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
+
+    def marked(self) -> Self:
+        """Mark the rows as one part, by which rows they are: whoever computes the part again gives the same mark."""
+        if self.sketch.n:
+            told = [f"{self.sketch.n}".encode(), *(x.tobytes() for _, x in sorted(self.sketch.seen().items()))]
+            mark = blake2b(b" ".join(told), digest_size=8).digest()
+            self.marks = np.frombuffer(mark, dtype="<u8").astype(np.uint64)
+        return self
 
     def merge(self, other: SketchedRows) -> Self:
         """Add the rows of another part."""
+        marks = np.sort(np.append(self.marks, other.marks))
+        if np.any(marks[1:] == marks[:-1]):
+            raise InputError(
+                "a part of these rows was given before: the sums of a part that was computed twice are handed on once"
+            )
         self.sketch.merge(other.sketch)
+        self.marks = marks[:_HELD]
         self.missing, self.unwanted = self.missing + other.missing, self.unwanted + other.unwanted
         return self
 
     def to_bytes(self) -> bytes:
         """Return the rows of a part as bytes with a version and a checksum; no pickles."""
         told = {"missing": self.missing, "unwanted": self.unwanted}
-        return archive_bytes(_PART, told, {"sketch": np.frombuffer(self.sketch.to_bytes(), dtype=np.uint8)})
+        sketch = np.frombuffer(self.sketch.to_bytes(), dtype=np.uint8)
+        return archive_bytes(_PART, told, {"sketch": sketch, "marks": self.marks})
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Self:
@@ -53,23 +73,29 @@ class SketchedRows:
         told, arrays = read_archive(InMemory(content, "these bytes"), _PART, "the sums of a part")
         if told.pop("checksum", None) != checksum(told, arrays):
             raise InputError("these bytes were altered after they were written: their checksum is another")
-        return cls(Sketch.from_bytes(arrays["sketch"].tobytes()), int(told["missing"]), int(told["unwanted"]))
+        sketch = load_sketch(InMemory(arrays["sketch"].tobytes(), "these bytes of a sketch"))
+        return cls(sketch, int(told["missing"]), int(told["unwanted"]), arrays["marks"])
+
+
+def placed_batches(batches: Iterable[Columns], place: Place) -> Iterator[tuple[Columns, Place]]:
+    """Batches of consecutive rows, each with the place of its first."""
+    for columns in batches:
+        yield columns, place
+        place = place.after(len(next(iter(columns.values()))))
 
 
 def sum_rows(
-    sums: SketchedRows, batches: Iterable[Columns], place: Place, roles: Roles, lens: Any = None
+    sums: SketchedRows, batches: Iterable[Columns], first: Place, roles: Roles, lens: Any = None
 ) -> Iterator[int]:
     """Add batches of consecutive rows, and yield how many rows were seen after each."""
-    for columns in batches:
-        rows = len(next(iter(columns.values())))
+    for columns, place in placed_batches(batches, first):
         batch = batch_of(columns, roles, place)
         sums.missing, sums.unwanted = sums.missing + batch.missing, sums.unwanted + batch.unwanted
         if batch.case is not None:
             with place.naming(batch.kept):
                 known = _keys(roles, columns, batch.kept) if roles.keys else _numbers_of(place, batch.kept)
                 sums.sketch.updated(batch.case.through(lens), **known)
-        place = place.after(rows)
-        yield rows
+        yield len(next(iter(columns.values())))
 
 
 def _keys(roles: Roles, columns: Columns, kept: np.ndarray | None) -> dict[str, Any]:

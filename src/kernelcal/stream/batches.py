@@ -29,15 +29,19 @@ from kernelcal.io.columns import (
     choose_target,
     class_names,
     flag,
+    groups_of_rows,
     identities,
     is_one_hot,
+    kept_groups,
     key_columns,
     known,
     read_targets,
     refuse_doubt,
+    refuse_outcome_groups,
     rows_to_keep,
     was_said,
 )
+from kernelcal.sketch import GroupedCase
 from kernelcal.stream.formats import Columns
 
 __all__ = [
@@ -111,7 +115,6 @@ _REFUSED = {
     "weights": "a sketch takes no case weights",
     "abstained": "rows are numbered by their place in the files: write the rows with an answer to files of their own",
     "where": "rows are numbered by their place in the files: write the rows to keep to files of their own",
-    "groups": "groups are tested from all rows of a file at once",
     "given": "columns that are given are looked at with all rows at once",
     **dict.fromkeys(
         ("clusters", "time", "horizon", "series"),
@@ -301,6 +304,7 @@ def _roles(
     labels: Any,
 ) -> Roles:
     beside: dict[str, Any] = dict.fromkeys(_BESIDE)
+    refuse_outcome_groups(targets, asked)
     keeping = replace(found, drop_missing=False, drop_target=None, **beside)
     ordered, classes = tuple(dict.fromkeys(numbers)), found.predictions is not None
     known = tuple(name for name in dict.fromkeys(key_columns(head, asked)) if name not in (*ordered, *texts))
@@ -377,6 +381,9 @@ def batch_of(columns: Columns, roles: Roles, place: Place) -> Batch:
     with place.naming(kept):
         data = read_source(roles.source(place.name, columns), roles.options)
         case = Case.of(data.y, data.predictions)
+        if roles.asked.groups:
+            texts = groups_of_rows(roles.source(place.name, columns), roles.asked)
+            case = GroupedCase.with_groups(case, kept_groups(texts, np.arange(len(case))) or {})
     return Batch(case, kept, missing, unwanted, data.description)
 
 

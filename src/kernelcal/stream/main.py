@@ -18,13 +18,13 @@ from kernelcal.io import ReadOptions, explained, how_found
 from kernelcal.io.columns import count
 from kernelcal.kernels import Laplacian
 from kernelcal.lenses import Lens
-from kernelcal.pairs import RandomFourier
+from kernelcal.pairs import RandomFourier, thread_count, threaded_stream
 from kernelcal.predictions import is_in_chunks, is_in_parts
 from kernelcal.runs import Progress, Run
-from kernelcal.sketch import Sketch, SketchResult
-from kernelcal.stream.adding import SketchedRows, sum_rows
-from kernelcal.stream.batches import with_key
-from kernelcal.stream.formats import BATCH_BYTES
+from kernelcal.sketch import GroupedSketch, Sketch, SketchResult, empty_like
+from kernelcal.stream.adding import SketchedRows, placed_batches, sum_rows
+from kernelcal.stream.batches import Place, with_key
+from kernelcal.stream.formats import BATCH_BYTES, Columns
 from kernelcal.stream.on_dask import ChunkFrame, add_up_on, current_client, survey_frame, threads_of
 from kernelcal.stream.survey import Survey, pilot_of, seconds_and_bytes, survey_files
 
@@ -108,6 +108,7 @@ def evaluate_files(
     client: Any = None,
     progress: Callable[[int, int], None] | None = None,
     memory: int | None = None,
+    pool_groups: int | None = None,
     **columns: Any,
 ) -> StreamResult:
     """Is the model calibrated that made the predictions in these files? In one pass, in a memory that does not grow.
@@ -138,9 +139,12 @@ def evaluate_files(
         Called with the rows done and the rows of all.
     memory : int, optional
         Bytes that the pass may take beside what Python and the libraries do, or it is refused before the work.
+    pool_groups : int, optional
+        Of the columns of ``groups`` keep so many values, the most frequent of the rows that are looked at first, and
+        pool all others. Default: every value is a group, and more than 50 are refused.
     **columns
-        What the files hold, as on the command line: ``target``, ``predictions``, ``kind``, ``classes``, ``mean``,
-        ``std``, ``quantiles``, ``drop_missing``, ... Names are text ``"a,b"``, a glob ``"p*"``, or a list.
+        What the files hold, as on the command line: ``target``, ``predictions``, ``groups``, ``kind``, ``classes``,
+        ``mean``, ``std``, ``quantiles``, ``drop_missing``, ... Names are text ``"a,b"``, a glob ``"p*"``, or a list.
 
     Returns
     -------
@@ -177,7 +181,8 @@ def evaluate_files(
     >>> folder.cleanup()
     """
     run = Run(confidence_level=confidence_level, alpha=alpha, draws=draws, rng=rng, progress=progress, engine=engine)
-    options, asked = sketch_options(run, sketch), with_key(read_options(columns), key)
+    options = {**sketch_options(run, sketch), "pool_groups": pool_groups}
+    asked = with_key(read_options(columns), key)
     refuse_lens(lens)
     given = [paths] if isinstance(paths, str) or hasattr(paths, "__fspath__") else list(paths)
     survey = survey_files(given, asked)
@@ -190,7 +195,7 @@ def evaluate_files(
         dask=client is not None,
         client=client,
     )
-    refuse_too_little(begun.plan, memory)
+    keep_within(begun, memory)
     return begun.result(run.progress)
 
 
@@ -207,6 +212,7 @@ def evaluate_frame(
     sketch: Mapping[str, Any] | None = None,
     client: Any = None,
     progress: Callable[[int, int], None] | None = None,
+    pool_groups: int | None = None,
     **columns: Any,
 ) -> StreamResult:
     """Is the model calibrated whose predictions and targets are columns of a Dask data frame?
@@ -216,7 +222,7 @@ def evaluate_frame(
     frame : dask.dataframe.DataFrame
         Or another frame with ``npartitions`` and ``to_delayed`` whose partitions are pandas frames; or two Dask arrays
         ``(y, probabilities)``. Rows are numbered in the order of the partitions.
-    key, lens, confidence_level, alpha, draws, rng, engine, sketch, progress
+    key, lens, confidence_level, alpha, draws, rng, engine, sketch, progress, pool_groups
         As for `evaluate_files`; without a cluster there is no progress.
     client : distributed.Client, optional
         Default: the client that the program has, else the threads of Dask.
@@ -254,14 +260,15 @@ def evaluate_frame(
     of_arrays = isinstance(frame, tuple) and len(frame) == 2 and all(map(is_in_chunks, frame))
     if of_arrays:  # what is said beside them is an array too, and refused by its name
         columns = {name: name if getattr(x, "shape", ()) else x for name, x in columns.items()}
-    options, asked = sketch_options(run, sketch), with_key(read_options(columns), key)
+    options = {**sketch_options(run, sketch), "pool_groups": pool_groups}
+    asked = with_key(read_options(columns), key)
     refuse_lens(lens)
     if of_arrays:
         frame = ChunkFrame(*frame)
     if not is_in_parts(frame):
         raise InputError(
             f"a data frame in partitions is expected, such as dask.dataframe.from_pandas(frame, npartitions=8), got "
-            f"{type(frame).__name__}: use kernelcal.evaluate(y, predictions) for arrays"
+            f"{type(frame).__name__}: use kernelcal.evaluate(y, predictions) for arrays, evaluate_batches for batches"
         )
     client = current_client() if client is None else client
     survey = survey_frame(frame, asked, client)
@@ -320,13 +327,20 @@ class Pass:
 
 
 def _add_up_here(survey: Survey, empty: Sketch, lens: Any, progress: Progress | None) -> SketchedRows:
-    """Read every part once; no more than a batch is held."""
+    """Read every part once; no more than a batch a thread is held, and one."""
     sums, done, total = SketchedRows(empty.empty()), 0, survey.rows
-    for part in survey.parts:
-        for rows in sum_rows(sums, part.batches(survey.roles), part.place, survey.roles, lens):
-            done += rows
-            if progress is not None:
-                progress(done, total)
+    batches = (placed for part in survey.parts for placed in placed_batches(part.batches(survey.roles), part.place))
+
+    def added_up(placed: tuple[Columns, Place]) -> tuple[SketchedRows, int]:
+        columns, place = placed
+        found = SketchedRows(empty.empty())
+        return found, sum(sum_rows(found, [columns], place, survey.roles, lens))
+
+    for found, rows in threaded_stream(added_up, batches, None):
+        sums.merge(found)
+        done += rows
+        if progress is not None:
+            progress(done, total)
     return sums
 
 
@@ -343,26 +357,28 @@ def prepared(
 ) -> Pass:
     """Look at some rows and decide what will be done; `make_lens` is given the predictions of some rows.
 
-    With a sketch `like` this its settings are taken, so that the sums can be added to its own.
+    With a sketch `like` this its settings and groups are taken, so that the sums can be added to its own.
     """
     pilot, description = pilot_of(survey)
     lens = make_lens(pilot.predictions)
     pilot = pilot.through(lens)
-    empty = Sketch.like(pilot.predictions, **options) if like is None else like.empty()
+    empty = empty_like(pilot, options, like)
     plan = _plan(survey, pilot, empty, why, client if dask else None)
     seen = () if survey.roles.keys else suspicions(pilot.predictions, pilot.targets)  # keys shuffle what was looked at
     return Pass(survey, empty, lens, _read(survey, description), plan, run, dask, client, seen)
 
 
-def refuse_too_little(planned: Plan, memory: int | None) -> None:
-    """Refuse a limit of memory that one pass does not keep: there is nothing that takes less."""
-    taken = planned.bytes - _LIBRARIES
+def keep_within(begun: Pass, memory: int | None) -> None:
+    """Refuse a limit of memory that the pass does not keep: nothing takes less; and groups that it has no room for."""
+    planned, taken = begun.plan, begun.plan.bytes - _LIBRARIES
     if memory is not None and taken > memory:
         raise InputError(
             f"one pass over {planned.n:,} rows takes about {size_in_words(taken)} beside the libraries, more than "
             f"--memory {size_in_words(memory)}: the least that works is {least_in_words(taken)}; fewer --draws or "
-            f"--features take less, down to {size_in_words(LEAST)}"
+            f"--features (of groups, --pool-groups) take less, down to {size_in_words(LEAST)}"
         )
+    if memory is not None and isinstance(begun.empty, GroupedSketch):
+        begun.empty.within_bytes((memory - taken) / (thread_count(None) + 3))
 
 
 def least_in_words(size: float) -> str:
@@ -417,12 +433,13 @@ def explain_files(paths: Any, options: ReadOptions, command: Sequence[str]) -> s
 
 def _plan(survey: Survey, pilot: Case, empty: Sketch, why: str, client: Any) -> Plan:
     seconds, size = seconds_and_bytes(pilot, empty)
-    workers = 1 if client is None else threads_of(client)
+    workers = thread_count(None) if client is None else threads_of(client)
     where = "" if client is None else f", Dask on {count(workers, 'thread')}"
-    engine = f"{empty.engine.describe(pilot.predictions)}{where}"
-    step = Step("one pass", engine, _BYTES + 3 * BATCH_BYTES + 3 * size, seconds * survey.rows / workers)
-    predictions = pilot.predictions
-    return Plan(survey.rows, predictions.columns, type(predictions).__name__, empty.draws, (step,), why)
+    groups = f", {empty.held_in_words}" if isinstance(empty, GroupedSketch) else ""
+    engine = f"{empty.engine.describe(pilot.predictions)}{groups}{where}"
+    here = thread_count(None) + 1  # batches at work or read, and the sums of each beside those of all
+    step = Step("one pass", engine, _BYTES + here * (BATCH_BYTES + size) + 2 * size, seconds * survey.rows / workers)
+    return Plan(survey.rows, pilot.predictions.columns, type(pilot.predictions).__name__, empty.draws, (step,), why)
 
 
 def _read(survey: Survey, description: str) -> str:

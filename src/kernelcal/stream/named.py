@@ -41,6 +41,7 @@ from kernelcal.io import (
 )
 from kernelcal.runs import Run
 from kernelcal.stream.main import read_options
+from kernelcal.stream.one_pass import evaluate_batches
 from kernelcal.stream.paths import read_together
 from kernelcal.stream.survey import find_files, is_many
 
@@ -56,6 +57,7 @@ __all__ = [
 
 
 _RUN = frozenset(field.name for field in fields(Run))
+_IN_BATCHES = {"key", "like", "sketch"}
 
 
 def evaluate_table(table: Any, **options: Any) -> Evaluation:
@@ -67,7 +69,8 @@ def evaluate_table(table: Any, **options: Any) -> Evaluation:
         Of pandas, polars (lazy ones are collected), pyarrow, DuckDB; or arrays with named axes: a dataset or a tree of
         xarray, inference data of ArviZ.
     **options
-        As for `evaluate_path`: ``target="label"``, ``predictions="p_*"``, ``mean``, ``std``, ``samples``, ...
+        As for `evaluate_path`: ``target="label"``, ``predictions="p_*"``, ``mean``, ``std``, ``samples``, ... With
+        ``key``, ``like`` or ``sketch`` rows are taken a batch at a time, as by `evaluate_batches`.
 
     Returns
     -------
@@ -85,6 +88,8 @@ def evaluate_table(table: Any, **options: Any) -> Evaluation:
     >>> kc.evaluate(frame, "p", target="won").n
     60
     """
+    if _IN_BATCHES & set(options):
+        return evaluate_batches(table, **options)
     run, lens, columns = _split(options)
     data = read_named(table, read_options(columns))
     with naming_rows(data.row_in_words):

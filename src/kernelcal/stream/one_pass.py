@@ -18,7 +18,7 @@ from kernelcal.io.columns import count, identities, mixed
 from kernelcal.lenses import Lens
 from kernelcal.pairs import RandomFourier
 from kernelcal.runs import Run
-from kernelcal.sketch import Sketch
+from kernelcal.sketch import Sketch, checked_pool, empty_like, refuse_other_groups
 from kernelcal.stream.adding import SketchedRows, sum_rows
 from kernelcal.stream.batches import Labels, Place, Roles, batch_of, keys_of, label_columns, roles_of, with_key
 from kernelcal.stream.formats import HEAD
@@ -107,6 +107,7 @@ class OnePass:
         rng: int = 0,
         engine: RandomFourier | None = None,
         sketch: Mapping[str, Any] | None = None,
+        pool_groups: int | None = None,
         **columns: Any,
     ) -> Self:
         """Look at some rows, or at all of them, and decide.
@@ -116,7 +117,7 @@ class OnePass:
         batches
             As for `evaluate_batches`: all rows, or what `sample_batches` took from each part. Lengthscales are chosen
             from the 2,048 rows of the smallest identities among them.
-        key, like, lens, confidence_level, alpha, draws, rng, engine, sketch, **columns
+        key, like, lens, confidence_level, alpha, draws, rng, engine, sketch, pool_groups, **columns
             As for `evaluate_batches`.
 
         Returns
@@ -124,7 +125,7 @@ class OnePass:
         OnePass
         """
         run = Run(confidence_level=confidence_level, alpha=alpha, draws=draws, rng=rng, engine=engine)
-        options, asked = _checked(run, sketch, like, lens, with_key(read_options(columns), key))
+        options, asked = _checked(run, sketch, like, lens, with_key(read_options(columns), key), pool_groups)
         return cls._begun(Batches.of(batches), asked, run, options, like, lens, whole=True)[0]
 
     @classmethod
@@ -161,7 +162,7 @@ class OnePass:
                 "as expected?"
             )
         pilot = found.case.through(lens)
-        empty = Sketch.like(pilot.predictions, **options) if like is None else like.empty()
+        empty = empty_like(pilot, options, like)
         size = seconds_and_bytes(pilot, empty)
         notes = () if whole or like is not None else (_FIRST.format(sample.num_rows),)
         begun = cls(roles, empty, lens, replace(run, progress=None), batches.name, found.description, *size, notes)
@@ -187,7 +188,7 @@ class OnePass:
         InputError
             With the partition, the batch and the row in it, and the remedy.
         """
-        return self._sketched(Batches.of(batches), partition, None).to_bytes()
+        return self._sketched(Batches.of(batches), partition, None).marked().to_bytes()
 
     def merged(self, parts: Iterable[bytes]) -> bytes:
         """Sums of several parts as those of one: a node of a tree, on any worker."""
@@ -259,6 +260,7 @@ def evaluate_batches(
     engine: RandomFourier | None = None,
     sketch: Mapping[str, Any] | None = None,
     progress: Callable[[int, int], None] | None = None,
+    pool_groups: int | None = None,
     **columns: Any,
 ) -> StreamResult:
     """Is the model calibrated whose predictions and targets an engine gives, batch by batch? In one pass.
@@ -275,7 +277,7 @@ def evaluate_batches(
     like : Sketch, optional
         One whose settings and lengthscales are taken, and with them draws, seed and engine: rows are then gone through
         once, and the sums can be added to its own.
-    lens, confidence_level, alpha, draws, rng, engine, sketch
+    lens, confidence_level, alpha, draws, rng, engine, sketch, pool_groups
         As for `evaluate_files`.
     progress : callable, optional
         Called with the rows done and the rows of all, which are 0 where they are not known.
@@ -312,7 +314,7 @@ def evaluate_batches(
     ([1000, 1000], True)
     """
     run = Run(confidence_level=confidence_level, alpha=alpha, draws=draws, rng=rng, progress=progress, engine=engine)
-    options, asked = _checked(run, sketch, like, lens, with_key(read_options(columns), key))
+    options, asked = _checked(run, sketch, like, lens, with_key(read_options(columns), key), pool_groups)
     given = Batches.of(batches)
     whole = given.again and like is None
     begun, given, total = OnePass._begun(given, asked, run, options, like, lens, whole=whole)
@@ -405,10 +407,15 @@ def _refuse_wrong(table: Any, number: int, roles: Roles) -> None:
 
 
 def _checked(
-    run: Run, sketch: Mapping[str, Any] | None, like: Sketch | None, lens: Lens | None, asked: ReadOptions
+    run: Run,
+    sketch: Mapping[str, Any] | None,
+    like: Sketch | None,
+    lens: Lens | None,
+    asked: ReadOptions,
+    pool_groups: int | None,
 ) -> tuple[dict[str, Any], ReadOptions]:
     """Options of the sketch, and what was said of columns, before anything is read."""
-    options = sketch_options(run, sketch)
+    options = {**sketch_options(run, sketch), "pool_groups": checked_pool(pool_groups)}
     refuse_lens(lens)
     if like is None:
         return options, asked
@@ -416,8 +423,11 @@ def _checked(
         raise InputError(f"like must be a Sketch, whose settings are taken, got {type(like).__name__}")
     own = {"draws": like.draws, "rng": like.seed, "engine": like.engine}
     other = next((name for name, x in own.items() if options.get(name) not in (_DEFAULTS.get(name), x)), None)
-    if sketch or other is not None:
-        raise InputError(f"{other or 'sketch'}= is said, and like= has its own settings: leave it out")
+    refuse_other_groups(like, asked.groups)
+    if sketch or pool_groups is not None or other is not None:
+        raise InputError(
+            f"{other or ('sketch' if sketch else 'pool_groups')}= is said, and like= has its own settings: leave it out"
+        )
     return options, asked
 
 

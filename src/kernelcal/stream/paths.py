@@ -30,7 +30,7 @@ _AT_ONCE = 2**28  # bytes of files that are read at once, where no limit is said
 
 _READING = 4  # bytes that are taken, at most, for a byte of a file that is read at once
 
-_ONLY_IN_PARTS = {"sketch", "client", "key"}
+_ONLY_IN_PARTS = {"sketch", "client", "key", "pool_groups"}
 
 _RUN = {field.name for field in fields(Run)}
 

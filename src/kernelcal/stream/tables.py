@@ -47,8 +47,8 @@ class Batches:
         name = type(given).__name__
         if isinstance(given, Batches):
             return given
-        if callable(getattr(given, "collect_batches", None)):
-            return cls(lambda: map(_table, given.collect_batches(chunk_size=_ROWS)), True, f"a {name} of polars")
+        if name == "LazyFrame":
+            return cls(lambda: _of_lazy(given), True, "a lazy frame of polars")
         if type(given).__name__ == "DuckDBPyRelation":
             return cls(lambda: map(_table, _reader(given)), True, "a relation of DuckDB")
         if _is_table(given):
@@ -93,14 +93,26 @@ def _reader(relation: Any) -> Any:
     return getattr(relation, name)(_ROWS)
 
 
+def _of_lazy(frame: Any) -> Iterator[Any]:
+    """Batches of a lazy frame; versions of polars that have none give the whole, made by their streaming engine."""
+    batches = getattr(frame, "collect_batches", None)
+    return map(_table, [frame.collect(engine="streaming")] if batches is None else batches(chunk_size=_ROWS))
+
+
 def _tables_in(given: Any) -> Iterator[Any]:
     """Tables of one thing that holds several batches, or is one."""
     arrow = _arrow()
     if type(given).__module__.split(".")[0] == "pandas" or not hasattr(given, "__arrow_c_stream__"):
         yield _table(given)
         return
-    for batch in arrow.RecordBatchReader.from_stream(given):
-        yield _table(batch)
+    try:
+        batches = arrow.RecordBatchReader.from_stream(given)
+    except (TypeError, ValueError, arrow.ArrowException) as error:
+        raise InputError(
+            f"a {type(given).__name__} gives no stream of Arrow, or gave it once ({' '.join(str(error).split())[:99]}):"
+            " pass a function that returns it anew"
+        ) from None
+    yield from map(_table, batches)
 
 
 def _table(batch: Any) -> Any:

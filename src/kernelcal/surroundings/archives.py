@@ -20,6 +20,7 @@ __all__ = [
     "InMemory",
     "archive_bytes",
     "checksum",
+    "format_of",
     "read_archive",
     "what_we_wrote",
     "write_archive",
@@ -126,6 +127,9 @@ def wrong_format(found: tuple[Any, Any], kind: tuple[str, int]) -> str:
 
 _WAYS = {
     "kernelcal sketch": "what evaluate --save wrote, and 'kernelcal merge' reads it (kernelcal.Sketch.load)",
+    "kernelcal groups": (
+        "what evaluate --save wrote with --groups, and 'kernelcal merge' reads it (kernelcal.sketch.load_sketch)"
+    ),
     "kernelcal monitor": "the state of a monitor, and 'kernelcal monitor --state' reads it (kernelcal.Monitor.load)",
     "kernelcal recalibration": (
         "a map of recalibrate --save, and 'kernelcal recalibrate TABLE --apply' uses it "
@@ -142,17 +146,27 @@ def what_we_wrote(path: Any, but: str = "") -> str:
 
     Nothing is said of other files, and of those of the format `but`, which was expected and is damaged.
     """
-    try:
-        with _opened(path) as stream:
-            packed = zipfile.is_zipfile(stream)
-            stream.seek(0)
-            head = _settings(stream) if packed else stream.read(200).decode("utf-8", "replace")
-    except _DAMAGED:
-        return ""
+    head = _beginning(path)
     found = _HEAD.match(head)
     if found is None:
         return _RESULT if _READ.match(head) else ""
     return _WAYS.get(found[1], "") if found[1] != but else ""
+
+
+def format_of(path: Any) -> str:
+    """Name of the format of a file that the library wrote; empty of others and of what cannot be read."""
+    found = _HEAD.match(_beginning(path))
+    return "" if found is None else found[1]
+
+
+def _beginning(path: Any) -> str:
+    try:
+        with _opened(path) as stream:
+            packed = zipfile.is_zipfile(stream)
+            stream.seek(0)
+            return _settings(stream) if packed else stream.read(200).decode("utf-8", "replace")
+    except _DAMAGED:
+        return ""
 
 
 def _settings(stream: Any) -> str:

@@ -81,9 +81,12 @@ class SketchMetric(Metric):  # type: ignore[misc]
 
     Examples
     --------
+    >>> import torch
     >>> from kernelcal.torchmetrics import CalibrationPValue, SketchMetric
-    >>> issubclass(CalibrationPValue, SketchMetric)
-    True
+    >>> metric = CalibrationPValue(2)
+    >>> metric.update(torch.tensor([[0.9, 0.1], [0.3, 0.7]] * 20), torch.tensor([0, 1] * 20))
+    >>> isinstance(metric, SketchMetric), metric.result().n
+    (True, 40)
     """
 
     is_differentiable = False

@@ -81,6 +81,8 @@ def run_monitor(options: argparse.Namespace) -> int:
         raise InputError(f"--key names one batch, got {len(options.files)} files: give one file, or leave --key out")
     with in_turn(options.state):  # what another process adds meanwhile is not lost
         monitor = _loaded(options.state) if options.state.exists() else None
+        if monitor is None and backup_of(options.state).exists():
+            raise InputError(f"{options.state} is gone. {_way_back(options.state)}. To begin anew, remove it")
         if monitor is None and not options.files:
             raise InputError(f"{options.state}: there is no such state yet: name a file of predictions to begin with")
         monitor = Monitor(**_said(options)) if monitor is None else _as_begun(monitor, options)
@@ -113,7 +115,8 @@ def run_history(options: argparse.Namespace) -> int:
         )
     monitor = _loaded(options.state)
     command = shlex.join(["kernelcal", *map(str, options.said)])
-    page = history_page(monitor, options.output, title=options.title, command=command)
+    titled = {} if options.title is None else {"title": options.title}
+    page = history_page(monitor, options.output, command=command, **titled)
     say(f"{monitor.verdict}\nwrote {page}")
     return FINE
 

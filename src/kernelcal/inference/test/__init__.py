@@ -19,6 +19,7 @@ from kernelcal.inference.test.family import (
     impossible_note,
     impossible_rows,
     prepared_signals,
+    ruled_out_in_words,
     spectral_target,
 )
 from kernelcal.inference.test.given import GivenFamily, joined, refuse_given
@@ -53,6 +54,7 @@ __all__ = [
     "prepared_signals",
     "refuse_given",
     "register_statistic",
+    "ruled_out_in_words",
     "spectral_target",
     "tested",
 ]

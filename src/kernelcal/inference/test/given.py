@@ -45,10 +45,15 @@ class GivenFamily(Statistic):
 
     Examples
     --------
+    >>> import numpy as np
     >>> import kernelcal as kc
-    >>> from kernelcal.inference import DefaultFamily, GivenFamily
-    >>> issubclass(GivenFamily, kc.statistics.Statistic)
-    True
+    >>> from kernelcal.covariates import Covariate, Covariates
+    >>> from kernelcal.inference import GivenFamily
+    >>> site = Covariate("site", np.tile([0.0, 1.0], 20))
+    >>> family = GivenFamily(given=Covariates((site,)))
+    >>> test = kc.calibration_test([0, 1, 1, 1] * 10, [0.5] * 40, statistic=family, draws=99)
+    >>> test.pvalue, test.fired
+    (0.01, 'kernels in x')
     """
 
     given: Covariates

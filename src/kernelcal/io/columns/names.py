@@ -129,7 +129,7 @@ _READ_AS: dict[str, Callable[[Any], Any]] = {"b": _truth_if, "f": _number_if, "i
 
 def _labels(y: np.ndarray) -> list[Any]:
     """Different labels that are there."""
-    return list(dict.fromkeys(v for v in y.tolist() if v is not None and v == v))
+    return [v for v in dict.fromkeys(y.tolist()) if v is not None and v == v]  # of many rows few are looked at
 
 
 def names_of_columns(columns: Sequence[str], y: np.ndarray) -> list[Any] | None:

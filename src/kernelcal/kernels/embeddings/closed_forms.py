@@ -38,10 +38,13 @@ def mean_of(kernel: type[Kernel], family: type) -> Callable[[Rule], Rule]:
 
     Examples
     --------
-    >>> import inspect
+    >>> import kernelcal as kc
     >>> from kernelcal.kernels import mean_of
-    >>> list(inspect.signature(mean_of).parameters)
-    ['kernel', 'family']
+    >>> @mean_of(MyKernel, kc.Normal)  # doctest: +SKIP
+    ... def expected(kernel, p, y):
+    ...     return 0.5 + 0.0 * y
+    >>> callable(mean_of(kc.Linear, kc.Normal))  # nothing is registered before it decorates
+    True
     """
 
     def register(rule: Rule) -> Rule:
@@ -58,10 +61,13 @@ def cross_of(kernel: type[Kernel], left: type, right: type) -> Callable[[Rule], 
 
     Examples
     --------
-    >>> import inspect
+    >>> import kernelcal as kc
     >>> from kernelcal.kernels import cross_of
-    >>> list(inspect.signature(cross_of).parameters)
-    ['kernel', 'left', 'right']
+    >>> @cross_of(MyKernel, kc.Normal, kc.Laplace)  # doctest: +SKIP
+    ... def expected(kernel, p, q):
+    ...     return 0.5 + 0.0 * p.mean
+    >>> callable(cross_of(kc.Linear, kc.Normal, kc.Laplace))  # nothing is registered before it decorates
+    True
     """
 
     def register(rule: Rule) -> Rule:

@@ -29,8 +29,8 @@ class Integrator(ABC):
     --------
     >>> import kernelcal as kc
     >>> from kernelcal.kernels import Integrator
-    >>> [isinstance(one, Integrator) for one in (kc.GaussHermite(), kc.GaussLegendre(), kc.MonteCarlo())]
-    [True, True, True]
+    >>> isinstance(kc.MonteCarlo(100), Integrator)
+    True
     """
 
     @abstractmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from kernelcal.dependence import MeanLaw
 from kernelcal.predictions import ClassPredictions
 from kernelcal.statistics.signals.clear import beyond_errors, clear_of_zero, sums_with_errors
 
-__all__ = ["ClassWords", "Recalibrated", "recalibrated"]
+__all__ = ["ClassWords", "Recalibrated", "bias_in_words", "recalibrated"]
 
 
 _ROWS = 4096
@@ -251,9 +252,12 @@ class ClassWords:
         return clear if m > 2 else np.repeat(clear, 2)
 
     def _one_class(self, k: int, deviation: float, count: float) -> str:
-        word = "over-predicted" if deviation < 0 else "under-predicted"
-        name, expected = self.predictions.class_name(k), self.expected[k]
-        said = f"class {name} is {word} ({expected:,.1f} expected, {count:,.10g} observed)"
-        if self.predictions.question != "top label":
-            return said
-        return f"{'over' if deviation < 0 else 'under'}-confident: {said}"
+        name, top = self.predictions.class_name(k), self.predictions.question == "top label"
+        return bias_in_words(name, deviation, float(self.expected[k]), count, top=top)
+
+
+def bias_in_words(name: Any, deviation: float, expected: float, observed: float, *, top: bool) -> str:
+    """Say whether a class is predicted too often or too seldom; of a first choice (`top`) that is its confidence."""
+    word = "over-predicted" if deviation < 0 else "under-predicted"
+    said = f"class {name} is {word} ({expected:,.1f} expected, {observed:,.10g} observed)"
+    return f"{'over' if deviation < 0 else 'under'}-confident: {said}" if top else said

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,121 +16,17 @@ from kernelcal.predictions import RealPredictions, Samples
 from kernelcal.residuals import OutcomePlaces, PITResidual, has_places
 from kernelcal.statistics.base import Merge, Prepared, Statistic
 from kernelcal.statistics.signals.clear import errors_apart, sums_with_errors
+from kernelcal.statistics.signals.number_words import (
+    far_off,
+    far_rows,
+    few_far,
+    of_shape,
+    of_shift,
+    of_width,
+    rows_in_words,
+)
 
-__all__ = ["NumberSignals", "PreparedNumberSignals", "far_rows", "of_shape", "of_shift", "of_width"]
-
-
-_FAR = 5.0  # normal scores; calibrated outcomes lie further from their middle once in two million rows
-
-_CLEAR = 2.5  # standard deviations of a sum under calibration
-
-_FEW = 0.05  # share of rows up to which far ones are few
-
-_QUARTILES = 1.3489795  # between the quartiles of a normal law, in standard deviations
-
-
-def of_shift(predictions: Any, targets: np.ndarray, z: np.ndarray, weights: np.ndarray, k: int) -> str:
-    """Shift of component k by its scores z of shape (n,); the median stands where a few far rows make the mean."""
-    mean, middle = float(np.average(z, weights=weights)), float(np.median(z))
-    higher = mean > 0
-    where = f" in component {k}" if predictions.event_shape else ""
-    word, direction = ("higher", "down") if higher else ("lower", "up")
-    shifted = f"predictions shifted {direction}{where}"
-    far = int(_far(z).sum())
-    if far and abs(mean - middle) > 0.5 * abs(mean):
-        side = "above" if higher else "below"
-        rest = z[~_far(z)]
-        if not len(rest) or np.sign(rest.mean()) != np.sign(mean) or abs(rest.mean()) < 2 / np.sqrt(len(rest)):
-            return (
-                f"outcomes lie far {side} the predictions{where} in {_rows(far, len(z))}, the others show no such shift"
-            )
-        how = f"{abs(middle):.2g} standard deviations in the median" if _has_units(predictions, targets, z, k) else None
-        how = how or _place(middle)
-        return f"{shifted} (outcomes are {word}: {how}; {_rows(far, len(z))} lie far away)"
-    if _has_units(predictions, targets, z, k):
-        return f"{shifted} (outcomes are {word} by {abs(mean):.2g} standard deviations on average)"
-    return f"{shifted} (outcomes are {word}: {_place(mean)})"
-
-
-def of_width(predictions: Any, targets: np.ndarray, z: np.ndarray, ratio: float, excess: float) -> str | None:
-    """Width by scores about their own mean: `ratio` is their standard deviation, `excess` tells on which side it is.
-
-    None where the two say different things, as of ensembles that are known too roughly.
-    """
-    narrow = excess > 0
-    robust = _by_quartiles(predictions, targets, z)
-    if robust is not None and (robust > 1) == narrow:
-        ratio = robust
-    if round(ratio, 2) == 1 or (ratio > 1) != narrow:
-        return None
-    word = "narrow" if narrow else "wide"
-    return f"predictions too {word} (outcomes spread {ratio:.2f} times as wide as predicted)"
-
-
-def _by_quartiles(predictions: Any, targets: np.ndarray, z: np.ndarray) -> float | None:
-    """Ratio of the distances of quartiles, where many rows lie far out, or the law has no standard deviation."""
-    low, high = np.quantile(z, [0.25, 0.75])
-    if np.isfinite(to_numpy(predictions.std)).all():
-        return float(high - low) / _QUARTILES if _far(z).any() else None
-    if predictions.event_shape:
-        return None
-    first, middle, third = (predictions.quantile(level) for level in (0.25, 0.5, 0.75))
-    low, high = np.quantile((targets - middle) / (third - first), [0.25, 0.75])
-    return float(high - low)
-
-
-def far_rows(z: np.ndarray) -> str | None:
-    """Sentence where a few rows lie far outside, and the others are no wider than predicted; None elsewhere."""
-    far = _far(z)
-    few, rest = int(far.sum()), z[~far]
-    if not 0 < few <= max(1, _FEW * len(z)):
-        return None
-    excess = ((rest - rest.mean()) ** 2).sum() - len(rest)
-    if excess > 2 * np.sqrt(2 * len(rest)):
-        return None
-    return f"outcomes lie far outside the predictions in {_rows(few, len(z))}, the others are no wider than predicted"
-
-
-def _far(z: np.ndarray) -> np.ndarray:
-    return np.abs(z - np.median(z)) > _FAR
-
-
-def _rows(few: int, n: int) -> str:
-    return f"{few:,} of {n:,} rows"
-
-
-def _has_units(predictions: Any, targets: np.ndarray, z: np.ndarray, k: int) -> bool:
-    """Whether scores are differences from the mean in standard deviations."""
-    mean, std = (
-        to_numpy(x).reshape(len(targets), -1)[:, k].astype(np.float64) for x in (predictions.mean, predictions.std)
-    )
-    if not (np.isfinite(mean).all() and np.isfinite(std).all()):
-        return False
-    y = targets.reshape(len(targets), -1)[:, k]
-    residual = np.where(std > 0, (y - mean) / np.where(std > 0, std, 1.0), 0.0)
-    return bool(np.allclose(residual, z, rtol=1e-6, atol=1e-6))
-
-
-def _place(score: float) -> str:
-    from scipy.special import ndtr  # imported when needed: the import of kernelcal stays light
-
-    percent = 100 * float(ndtr(score))
-    digits = 0 if 1 <= percent <= 99 else 2
-    return f"the typical one lies at the predicted {percent:.{digits}f} % quantile, not at the median"
-
-
-def of_shape(moments: np.ndarray) -> str:
-    """Shape by sums of the polynomials of order 1 to 4 of every place, in standard deviations, shape (places, 4)."""
-    sentence = "no clear shift or wrong width: the shape of the predicted distributions is wrong"
-    place = int((moments[:, 2:] ** 2).sum(axis=1).argmax())
-    own = moments[place]
-    if np.abs(own[2:]).max() < _CLEAR:
-        return sentence
-    if abs(own[2]) > abs(own[3]):
-        return f"{sentence} (outcomes are skewed to the {'right' if own[2] > 0 else 'left'} of it)"
-    if own[3] > 0:
-        return f"{sentence} (more outcomes far out and in the middle than predicted, fewer between)"
-    return f"{sentence} (fewer outcomes far out and in the middle than predicted, more between)"
+__all__ = ["NumberSignals", "PreparedNumberSignals"]
 
 
 _BY_ITSELF = 1.96  # standard errors of a sum that is clear if no other is looked at
@@ -429,9 +325,9 @@ class PreparedNumberSignals(Prepared):
     def _far_alone(self, targets: np.ndarray, column: int, found: float, k: int | None = None) -> str | None:
         """Sentence where a few far rows make a difference between rows that the others do not show; None elsewhere."""
         z = self.scores(targets[None])[0]
-        far = np.stack([_far(own) for own in z.T], axis=1).any(axis=1)
+        far = np.stack([far_off(own) for own in z.T], axis=1).any(axis=1)
         few, rest = int(far.sum()), ~far
-        if not 0 < few <= max(1, _FEW * len(z)):
+        if not few_far(few, len(z)):
             return None
         near, explaining = z[rest] - z[rest].mean(axis=0), self.explaining[:, rest, column].T
         sizes = np.abs(near) if k is None else near[:, [k]]
@@ -439,7 +335,8 @@ class PreparedNumberSignals(Prepared):
         terms = terms.mean(axis=1) * self.weights[rest]
         if float(terms.sum()) * np.sign(found) > 2 * np.sqrt(float(terms @ terms)):
             return None
-        return f"outcomes lie far from the predictions in {_rows(few, len(z))}, the others show no such difference"
+        rows = rows_in_words(few, len(z))
+        return f"outcomes lie far from the predictions in {rows}, the others show no such difference"
 
     def _width(self, targets: np.ndarray, excess: float) -> str:
         z = self.scores(targets[None])

@@ -15,10 +15,19 @@ from kernelcal.predictions import QuantileCells, Quantiles
 from kernelcal.statistics.base import Merge, Prepared, Statistic
 from kernelcal.statistics.signals.clear import beyond_errors, sums_with_errors
 
-__all__ = ["CellScores", "PreparedQuantileSignals", "QuantileSignals", "skewed"]
+__all__ = [
+    "SIDES",
+    "CellScores",
+    "PreparedQuantileSignals",
+    "QuantileSignals",
+    "level_in_words",
+    "level_tails",
+    "side_in_words",
+    "skewed",
+]
 
 
-_SIDES = ("high", "low", "narrow", "wide")
+SIDES = ("high", "low", "narrow", "wide")
 _MIRROR = (1, 0, 3, 2)
 _LEAST = -9.0  # normal quantile of levels below which no outcome lies
 _PROOF = 40.0  # standard deviations, as which an impossible outcome counts: more than any draw has
@@ -171,7 +180,7 @@ class PreparedQuantileSignals(Prepared):
         self.total = float(self.weights.sum())
         self.by = {name: s for name, s in _by(self.cells).items() if s.any()}
         self.bytes_per_draw = 40 * n
-        sides = _SIDES[: self.scores.number]
+        sides = SIDES[: self.scores.number]
         more = tuple(f"{side} in {by} rows" for by in self.by for side in sides)
         ends = ("impossible target",) if len(self.cells.taus) < len(self.cells.levels) else ()
         self.directed = (*sides, *more, "levels below", "levels above", "cells")
@@ -239,7 +248,7 @@ class PreparedQuantileSignals(Prepared):
     def tails(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Binomial tails of the numbers below and above the quantiles, each of shape (B, Q)."""
         below, above, _ = self.counts(codes)
-        return _tail(below, self.total, self.claimed[0]), _tail(above, self.total, 1 - self.claimed[1])
+        return level_tails(below, self.total, self.claimed[0]), level_tails(above, self.total, 1 - self.claimed[1])
 
     def _levels(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Smallest tails over the levels, as normal quantiles of their smallest's law if levels were independent."""
@@ -301,7 +310,7 @@ class PreparedQuantileSignals(Prepared):
             few = bool(tail.min() * tail.shape[1] <= SIGNIFICANCE)
             return few and (law is None or self._clear_of_dependent(name, codes[0], law))
         side, *by = name.split(" in ")
-        if by and any(self.clear(other, targets, law) for other in (side, _SIDES[_MIRROR[_SIDES.index(side)]])):
+        if by and any(self.clear(other, targets, law) for other in (side, SIDES[_MIRROR[SIDES.index(side)]])):
             return False
         terms = self._terms(name, codes[0])
         far = beyond_errors(*sums_with_errors([terms], law))
@@ -317,7 +326,7 @@ class PreparedQuantileSignals(Prepared):
 
     def _terms(self, name: str, codes: np.ndarray) -> np.ndarray:
         side, *by = name.split(" in ")
-        f = _SIDES.index(side)
+        f = SIDES.index(side)
         own, mirror = ((self.scores.table[g][codes] - self.scores.mean[:, g]) for g in (f, _MIRROR[f]))
         if not by:
             return np.asarray(self.weights * own)
@@ -332,7 +341,7 @@ class PreparedQuantileSignals(Prepared):
             return self._cell_in_words(targets)
         side, *by = name.split(" in ")
         if not by:
-            return _ONE_SIDE if side == "narrow" and self._on_one_side(targets) else _PLAIN[side]
+            return side_in_words(side, one=side == "narrow" and self._on_one_side(targets))
         kind = by[0].removesuffix(" rows")
         here, there = _ROWS[kind]
         return f"{_WORDS[side]} more often than claimed in rows with {here} than in rows with {there}"
@@ -347,14 +356,8 @@ class PreparedQuantileSignals(Prepared):
         codes = self.scores.codes(targets[None])
         k = int(self.tails(codes)[above].argmin())
         below, over, _ = self.counts(codes)
-        level, share = self.cells.taus[k], (over if above else below)[0, k] / self.total
-        if above:
-            claimed = f"at least {100 * self.claimed[1][k]:.4g} % was claimed"
-            return f"at level {level:g}, {100 * (1 - share):.1f} % lie at or below; {claimed}"
-        return (
-            f"at level {level:g}, {100 * share:.1f} % lie strictly below; at most {100 * self.claimed[0][k]:.4g} % was "
-            "claimed"
-        )
+        share = (over if above else below)[0, k] / self.total
+        return level_in_words(self.cells.taus[k], share, self.claimed[above][k], above=above)
 
     def _cell_in_words(self, targets: np.ndarray) -> str:
         expected, _ = self._cells
@@ -369,6 +372,19 @@ class PreparedQuantileSignals(Prepared):
         if more[c] >= less[c]:
             return f"{100 * inside[c] / self.total:.1f} % of outcomes lie {where}, more than claimed"
         return f"at most {100 * (1 - outside[c] / self.total):.1f} % of outcomes lie {where}, less than claimed"
+
+
+def level_in_words(level: float, share: float, claimed: float, *, above: bool) -> str:
+    """Say how many outcomes lie below the quantiles of a level, or by the share above them, and what was claimed."""
+    if above:
+        said = f"at least {100 * claimed:.4g} % was claimed"
+        return f"at level {level:g}, {100 * (1 - share):.1f} % lie at or below; {said}"
+    return f"at level {level:g}, {100 * share:.1f} % lie strictly below; at most {100 * claimed:.4g} % was claimed"
+
+
+def side_in_words(side: str, *, one: bool = False) -> str:
+    """Say on which side of the quantiles outcomes lie too often; whether beyond one end of the intervals only."""
+    return _ONE_SIDE if one else _PLAIN[side]
 
 
 _PLAIN = {
@@ -399,7 +415,7 @@ def _by(cells: QuantileCells) -> dict[str, np.ndarray]:
     return {name: ndtri((rankdata(x) - 0.5) / n) for name, x in (("wide", widths), ("high", middle))}
 
 
-def _tail(counts: np.ndarray, n: float, p: np.ndarray) -> np.ndarray:
+def level_tails(counts: np.ndarray, n: float, p: np.ndarray) -> np.ndarray:
     """P(Bin(n, p) >= counts) by the incomplete beta function, which takes weighted counts too."""
     from scipy.special import betainc  # imported when needed: the import of kernelcal stays light
 
