@@ -304,7 +304,7 @@ def soaked(what, rows, days, stretches, kills, seed=0):
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rows", type=int, default=10_000_000, help="of each (default: 10,000,000)")
-    parser.add_argument("--days", type=int, help="of each (default: 400 and 40)")
+    parser.add_argument("--days", type=int, help="of each (default: 1,000 and 40)")
     parser.add_argument("--stretches", type=int, default=20)
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--part", choices=[*SOAKS, "all"], default="all")
