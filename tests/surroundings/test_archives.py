@@ -60,6 +60,9 @@ def _places(text, mark):
 
 @pytest.mark.parametrize("command", ["evaluate", "measure", "ranks", "survival", "report"])
 def test_no_table(written, command, capsys):
+    if command == "report":
+        pytest.importorskip("jinja2")
+        pytest.importorskip("matplotlib")
     for path, way in written.items():
         assert main([command, str(path)]) == 2
         said = capsys.readouterr().err
