@@ -28,7 +28,7 @@ from kernelcal.measures import (
     measured,
 )
 from kernelcal.measures.forecasting import ScoreMeasure, Skill, climate_of, skill_of
-from kernelcal.reporting import environment, refuse_path
+from kernelcal.reporting import refuse_page
 from kernelcal.runs import Run
 from kernelcal.stream import cases_of
 
@@ -178,8 +178,7 @@ def refuse_measuring(options: argparse.Namespace) -> None:
 def refuse_clinical(options: argparse.Namespace) -> None:
     """Refuse a page and a picture that could not be written, before a file is opened."""
     if options.output is not None:
-        refuse_path(options.output)
-        environment()
+        refuse_page(options.output)
         _refuse_several(options, "-o", options.output, "is about")
     _refuse_pictures(options, ("--plot", options.plot))
 

@@ -18,7 +18,7 @@ from kernelcal.comparison import Comparison, ScoreComparison, compared, cost_in_
 from kernelcal.errors import InputError, KernelcalWarning, naming_rows
 from kernelcal.explanation import ByGroup, by_group, checked_groups, columns_of_text, refuse_ungrouped
 from kernelcal.io import Data, ReadOptions, read, read_models
-from kernelcal.reporting import Report, environment, evaluations, refuse_path, report
+from kernelcal.reporting import Report, evaluations, refuse_page, report
 from kernelcal.stream import cases_of, outcomes_of_models, read_together
 
 __all__ = ["reported", "run_compare", "run_report"]
@@ -82,8 +82,7 @@ def run_report(
     groups: Sequence[Sequence[Path]], reading: ReadOptions, options: argparse.Namespace
 ) -> tuple[dict[str, Any], list[Judged]]:
     """Read, say what was read, compute, write the page and say where it is; returns what gates look at too."""
-    refuse_path(options.output)
-    environment()
+    refuse_page(options.output)
     several = len(groups) > 1 or reading.model_column is not None
     read_all = read_together if options.together else read
     if several and reading.weights:

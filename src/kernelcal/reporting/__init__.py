@@ -2,9 +2,9 @@
 
 from kernelcal.reporting.files import report
 from kernelcal.reporting.history import history_page
-from kernelcal.reporting.page import environment
+from kernelcal.reporting.page import refuse_page
 from kernelcal.reporting.recalibration import recalibration_page
-from kernelcal.reporting.result import ModelReport, Page, Report, refuse_path
+from kernelcal.reporting.result import ModelReport, Page, Report
 from kernelcal.reporting.sums import sums_page
 from kernelcal.reporting.survival import survival_page
 from kernelcal.reporting.verdict import evaluations
@@ -13,11 +13,10 @@ __all__ = [
     "ModelReport",
     "Page",
     "Report",
-    "environment",
     "evaluations",
     "history_page",
     "recalibration_page",
-    "refuse_path",
+    "refuse_page",
     "report",
     "sums_page",
     "survival_page",

@@ -8,8 +8,7 @@ from typing import Any
 
 from kernelcal.errors import InputError
 from kernelcal.reporting.drawings import Drawing, drawn
-from kernelcal.reporting.page import day, environment, framed
-from kernelcal.reporting.result import refuse_path, write_whole
+from kernelcal.reporting.page import refuse_page, written
 from kernelcal.reporting.verdict import Verdict
 from kernelcal.runs import Run
 from kernelcal.tables import Grid
@@ -71,8 +70,7 @@ def history_page(
     >>> history_page(monitor, "history.html").name  # doctest: +SKIP
     'history.html'
     """
-    refuse_path(path)
-    environment()  # what is missing is said before the work
+    refuse_page(path)
     if not monitor.rows:
         raise InputError("this monitor has seen no rows: a page needs a first batch")
     chart = drawn(Drawing("How near the alarms are", _CAPTION, monitor.verdict, monitor.plot, _SIZE), "history")
@@ -80,27 +78,24 @@ def history_page(
     heading = "The predictions are not what they claim." if raised else "No alarm so far."
     batches = [key for key, *_ in monitor.history if key]
     read = f"{monitor.watched}, in batches from {batches[0]} to {batches[-1]}" if batches else monitor.watched
-    text = framed(
+    tone, advice = ("against", _MEND) if raised else ("nothing", _GO_ON)
+    written(
         "history.html",
+        path,
         title,
-        Verdict(
-            "against" if raised else "nothing", heading, (monitor.verdict, *monitor.notes), _MEND if raised else _GO_ON
-        ),
+        Verdict(tone, heading, (monitor.verdict, *monitor.notes), advice),
         (chart,),
         Run(alpha=monitor.alpha),
-        date=day(date),
-        watched=monitor.watched,
-        batches=Grid("Batches", _HEADER, _rows(monitor)),
-        names=[],
-        panels={},
-        level="",
+        date=date,
         methods=_methods(monitor),
         assumptions=_ASSUMPTIONS,
-        read=[("", read)],
+        read=read,
         command=command or f"kernelcal.reporting.history_page(kernelcal.Monitor.load(state), {str(path)!r})",
+        watched=monitor.watched,
+        batches=Grid("Batches", _HEADER, _rows(monitor)),
         seed=monitor.seed,
+        level="",
     )
-    write_whole(Path(path), text)
     return Path(path)
 
 

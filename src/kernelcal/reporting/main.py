@@ -34,8 +34,8 @@ from kernelcal.predictions import Samples, ScorePredictions
 from kernelcal.randomness import generator_of
 from kernelcal.reporting.drawings import drawings_of, drawn, measured_drawings
 from kernelcal.reporting.figures import key_figures
-from kernelcal.reporting.page import call_in_python, day, environment, rendered
-from kernelcal.reporting.result import ModelReport, Report, refuse_path, write_whole
+from kernelcal.reporting.page import call_in_python, refuse_page, rendered
+from kernelcal.reporting.result import ModelReport, Report, write_whole
 from kernelcal.reporting.verdict import evaluations, verdict_of, verdict_of_several
 from kernelcal.runs import Run, Steps
 
@@ -263,10 +263,7 @@ def report(
     bound = None if within is None else checked_bound(within)
     if several:
         run.refuse_for_models()
-    if path is not None:
-        refuse_path(path)
-    place = None if path is None else Path(path)
-    environment()  # what is missing is said before the work
+    refuse_page(path, optional=True)
     refuse_lens(lens)
     dependent = {"clusters": clusters, "time": time, "horizon": horizon, "series": series}
     options = {"weights": weights, "classes": classes, "normalize": normalize, "given": given, **dependent}
@@ -281,7 +278,8 @@ def report(
         own |= {} if title == TITLE else {"title": title}
         own |= {} if measures is None else {"measures": measures}
         command = call_in_python(path, run, own)
-    page = rendered(title, verdict, found, compared, run, read=read, command=command, date=day(date))
+    page = rendered(title, verdict, found, compared, run, read=read, command=command, date=date)
+    place = None if path is None else Path(path)
     if place is not None:
         write_whole(place, page)
     return Report(place, title, verdict, found, compared, seed, page)

@@ -8,32 +8,39 @@ import platform
 import re
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from kernelcal import __version__
 from kernelcal.comparison import Comparison, ScoreComparison
+from kernelcal.dependence import Dependence
 from kernelcal.errors import MissingExtraError, printable
 from kernelcal.explanation import ByGroup
 from kernelcal.lenses import Lens
 from kernelcal.plots import percent
 from kernelcal.reporting.drawings import Drawing, Picture, dark_colours, drawn
-from kernelcal.reporting.result import ModelReport
+from kernelcal.reporting.result import ModelReport, Page, refuse_path, write_whole
 from kernelcal.reporting.tables import pairs, ranking, where
 from kernelcal.reporting.verdict import Verdict
 from kernelcal.runs import Run
 
 __all__ = [
     "arguments_in_python",
+    "arrays_in_words",
     "assumptions",
     "call_in_python",
+    "calls_in_python",
     "day",
     "environment",
-    "framed",
     "groups_in_words",
+    "independent_rows",
     "kernels_in_words",
     "methods",
+    "place_in_python",
+    "refuse_page",
     "rendered",
     "versions",
+    "written",
 ]
 
 
@@ -112,14 +119,8 @@ def assumptions(models: Sequence[ModelReport], compared: Comparison | ScoreCompa
         "Rows are independent of each other, given the predictions. Answers to one prompt, visits of one patient or "
         "neighbouring days may not be: p-values are then too small, and intervals too short."
     )
-    rows = models[0].rows
-    if rows is not None and rows.clusters is not None:
-        independent = "Rows of different clusters are independent of each other, given the predictions."
-    elif rows is not None:
-        step = "1 step" if rows.horizon == 1 else f"{rows.horizon} steps"
-        independent = f"Forecasts look {step} ahead, and different series are independent of each other."
     found = [
-        independent,
+        independent_rows(models[0].rows, independent),
         "The model was not fitted, chosen or recalibrated on these rows.",
     ]
     if any(model.evaluation.by_group is not None for model in models):
@@ -127,6 +128,18 @@ def assumptions(models: Sequence[ModelReport], compared: Comparison | ScoreCompa
     if compared is not None:
         found.append("All models predict the same rows.")
     return [*found, "A large p-value does not show that a model is calibrated: small errors and few rows hide."]
+
+
+def independent_rows(
+    rows: Dependence | None, alone: str = "Rows are independent of each other, given the predictions."
+) -> str:
+    """Which rows must be independent of each other; `alone` where none depend."""
+    if rows is None:
+        return alone
+    if rows.clusters is not None:
+        return "Rows of different clusters are independent of each other, given the predictions."
+    steps = "1 step" if rows.horizon == 1 else f"{rows.horizon} steps"
+    return f"Forecasts look {steps} ahead, and different series are independent of each other."
 
 
 def _dependence(model: ModelReport) -> str:
@@ -239,6 +252,35 @@ def environment() -> Any:
     return made
 
 
+def refuse_page(path: Any, *, optional: bool = False) -> None:
+    """Refuse a page that could not be written or drawn, before the work and not after it."""
+    if path is not None or not optional:
+        refuse_path(path)
+    environment()
+
+
+def written(
+    template: str,
+    path: Any,
+    title: str,
+    verdict: Verdict,
+    pictures: Sequence[Picture],
+    run: Run,
+    *,
+    read: str,
+    date: Any,
+    **more: Any,
+) -> Page:
+    """Make a page about one evaluation, and write it whole where a place is named; the others are as for the frame."""
+    text = _framed(
+        template, title, verdict, pictures, run, read=[("", read)], date=date, **{"names": [], "panels": {}, **more}
+    )
+    place = None if path is None else Path(path)
+    if place is not None:
+        write_whole(place, text)
+    return Page(place, title, verdict, tuple(pictures), text)
+
+
 def rendered(
     title: str,
     verdict: Verdict,
@@ -248,13 +290,13 @@ def rendered(
     *,
     read: str | Mapping[str, str] | None,
     command: str,
-    date: str,
+    date: Any,
 ) -> str:
     """HTML of the whole page, control characters in names written out."""
     level, band = percent(run.confidence_level), percent(1 - run.alpha)
     chart = None if compared is None else _chart(compared)
     pictures = [p for model in models for p in model.pictures] + ([] if chart is None else [chart])
-    return framed(
+    return _framed(
         "report.html",
         title,
         verdict,
@@ -279,11 +321,21 @@ def rendered(
     )
 
 
-def framed(template: str, title: str, verdict: Verdict, pictures: Sequence[Picture], run: Run, **more: Any) -> str:
-    """HTML of a template in the frame of all pages: verdict, method, data, how to repeat it; no control characters.
-
-    The frame takes `methods`, `assumptions`, `read`, `command` and `date` too; the others are the template's own.
-    """
+def _framed(
+    template: str,
+    title: str,
+    verdict: Verdict,
+    pictures: Sequence[Picture],
+    run: Run,
+    *,
+    methods: Sequence[tuple[str, str]],
+    assumptions: Sequence[str],
+    read: Sequence[tuple[str, str]],
+    command: str,
+    date: Any,
+    **own: Any,
+) -> str:
+    """HTML of a template in the frame of all pages: verdict, method, data, how to repeat it; no control characters."""
     return printable(
         environment()
         .get_template(template)
@@ -294,7 +346,12 @@ def framed(template: str, title: str, verdict: Verdict, pictures: Sequence[Pictu
             dark=dark_colours(set().union(*(p.colours for p in pictures))),
             run=run,
             versions=versions(),
-            **more,
+            methods=methods,
+            assumptions=assumptions,
+            read=read,
+            command=command,
+            date=day(date),
+            **own,
         )
     )
 
@@ -337,10 +394,12 @@ def _read(read: str | Mapping[str, str] | None, models: Sequence[ModelReport]) -
         return [(str(name), str(text)) for name, text in read.items()]
     if read is not None:
         return [("", str(read))]
-    return [
-        (model.name or "", f"arrays in Python: {model.evaluation.n:,} rows, predictions of the family {model.family}")
-        for model in models
-    ]
+    return [(one.name or "", arrays_in_words(f"{one.evaluation.n:,} rows", one.family)) for one in models]
+
+
+def arrays_in_words(rows: str, family: str = "", what: str = "arrays") -> str:
+    """What is said of data that were no file."""
+    return f"{what} in Python: {rows}" + (f", predictions of the family {family}" if family else "")
 
 
 def call_in_python(path: Any, run: Run, given: Mapping[str, Any]) -> str:
@@ -348,9 +407,19 @@ def call_in_python(path: Any, run: Run, given: Mapping[str, Any]) -> str:
 
     Numbers, words and lenses are written out, of data only the name of the parameter; what was not said is left out.
     """
-    place = [] if path is None else [repr(str(path))]
-    arguments = ["y", "predictions", *place, *arguments_in_python(run, given)]
+    arguments = ["y", "predictions", *place_in_python(path), *arguments_in_python(run, given)]
     return f"import kernelcal\nkernelcal.report({', '.join(arguments)})"
+
+
+def calls_in_python(rooms: str, found: str, page: str, path: Any) -> str:
+    """The calls that make a page about one evaluation again: imports, the evaluation, its page."""
+    arguments = ", ".join(["found", *place_in_python(path)])
+    return f"from kernelcal import {rooms}\nfound = {found}\nreporting.{page}({arguments})"
+
+
+def place_in_python(path: Any) -> list[str]:
+    """Where the page is written, as an argument; none of a page that is written nowhere."""
+    return [] if path is None else [repr(str(path))]
 
 
 def arguments_in_python(run: Run, given: Mapping[str, Any]) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +13,15 @@ from kernelcal.plots import percent
 from kernelcal.predictions import ClassPredictions, Quantiles
 from kernelcal.reporting.drawings import Picture, drawn, first_drawing
 from kernelcal.reporting.figures import top_or_event
-from kernelcal.reporting.page import arguments_in_python, day, environment, framed
-from kernelcal.reporting.result import Page, refuse_path, write_whole
+from kernelcal.reporting.page import (
+    arguments_in_python,
+    arrays_in_words,
+    calls_in_python,
+    independent_rows,
+    refuse_page,
+    written,
+)
+from kernelcal.reporting.result import Page
 from kernelcal.reporting.verdict import Verdict
 from kernelcal.runs import Run
 from kernelcal.statistics import central_coverage_of
@@ -97,17 +103,15 @@ def recalibration_page(
     >>> recalibration_page(recalibrate(y, sharp, draws=99)).verdict.heading
     'Use the map: it brings the predictions closer to what happens.'
     """
-    if path is not None:
-        refuse_path(path)
-    environment()  # what is missing is said before the work
+    refuse_page(path, optional=True)
     about = _about(found)
-    run, verdict = about.run, _verdict(about)
-    pictures = () if about.check is None else _pictures(about.check, run)
-    page = framed(
+    run = about.run
+    return written(
         "recalibration.html",
+        path,
         title,
-        verdict,
-        pictures,
+        _verdict(about),
+        () if about.check is None else _pictures(about.check, run),
         run,
         level=percent(run.confidence_level),
         what=about.rows,
@@ -119,17 +123,11 @@ def recalibration_page(
         shown=found.advice == "use",
         notes_of_map=() if about.fit is None else about.fit.notes,
         command=command or _call(about, path),
-        date=day(date),
-        read=[("", read or about.arrays)],
+        date=date,
+        read=read or about.arrays,
         methods=_methods(about),
         assumptions=_assumptions(about.check),
-        names=[],
-        panels={},
     )
-    place = None if path is None else Path(path)
-    if place is not None:
-        write_whole(place, page)
-    return Page(place, title, verdict, pictures, page)
 
 
 @dataclass(frozen=True)
@@ -158,10 +156,7 @@ class _About:
     @property
     def arrays(self) -> str:
         """What is said of data that were no file."""
-        kind = (
-            "" if self.check is None else f", predictions of the family {type(self.check.before.predictions).__name__}"
-        )
-        return f"arrays in Python: {self.rows}{kind}"
+        return arrays_in_words(self.rows, "" if self.check is None else type(self.check.before.predictions).__name__)
 
 
 def _about(found: Any) -> _About:
@@ -347,15 +342,8 @@ def _methods(about: _About) -> list[tuple[str, str]]:
 
 
 def _assumptions(check: Checked | None) -> list[str]:
-    rows = None if check is None else check.before.rows
-    independent = "Rows are independent of each other, given the predictions."
-    if rows is not None and rows.clusters is not None:
-        independent = "Rows of different clusters are independent of each other, given the predictions."
-    elif rows is not None:
-        steps = "1 step" if rows.horizon == 1 else f"{rows.horizon} steps"
-        independent = f"Forecasts look {steps} ahead, and different series are independent of each other."
     return [
-        independent,
+        independent_rows(None if check is None else check.before.rows),
         "The model was not fitted, chosen or recalibrated on these rows.",
         "Rows to which the map is applied later are like these.",
     ]
@@ -369,12 +357,8 @@ def _call(about: _About, path: Any) -> str:
     said += ["weights=weights"] * weighted + _depend(fit.rows if fit is not None else check and check.before.rows)
     said += arguments_in_python(about.run, {})
     maker = "fitted_map.check" if fit is None else "recalibration.recalibrate"
-    place = [] if path is None else [repr(str(path))]
-    return (
-        f"from kernelcal import {'' if fit is None else 'recalibration, '}reporting\n"
-        f"found = {maker}({', '.join(said)})\n"
-        f"reporting.recalibration_page({', '.join(['found', *place])})"
-    )
+    rooms = "reporting" if fit is None else "recalibration, reporting"
+    return calls_in_python(rooms, f"{maker}({', '.join(said)})", "recalibration_page", path)
 
 
 def _depend(rows: Any) -> list[str]:

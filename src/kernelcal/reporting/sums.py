@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,8 +25,16 @@ from kernelcal.reporting.figures import (
     points_in_words,
     pvalue_figures,
 )
-from kernelcal.reporting.page import day, environment, framed, groups_in_words, kernels_in_words
-from kernelcal.reporting.result import Page, refuse_path, write_whole
+from kernelcal.reporting.page import (
+    arrays_in_words,
+    groups_in_words,
+    independent_rows,
+    kernels_in_words,
+    place_in_python,
+    refuse_page,
+    written,
+)
+from kernelcal.reporting.result import Page
 from kernelcal.reporting.tables import groups_table
 from kernelcal.reporting.verdict import (
     Verdict,
@@ -112,38 +119,29 @@ def sums_page(
     >>> sums_page(sketch).verdict.heading
     'The stated probabilities do not match what happened.'
     """
-    if path is not None:
-        refuse_path(path)
-    environment()  # what is missing is said before the work
+    refuse_page(path, optional=True)
     result = _result(found, confidence_level, alpha)
     run = Run(confidence_level=confidence_level, alpha=alpha, draws=found.draws, rng=found.seed, early_stopping=False)
-    ends = Intervals(confidence_level, weighted=False)
-    verdict, pictures = _verdict(result), _pictures(result, confidence_level)
-    page = framed(
+    return written(
         "sums.html",
+        path,
         title,
-        verdict,
-        pictures,
+        _verdict(result),
+        _pictures(result, confidence_level),
         run,
         level=percent(confidence_level),
         what=f"{result.n:,} rows",
-        figures_of_sums=_figures(result, ends),
+        figures_of_sums=_figures(result, Intervals(confidence_level, weighted=False)),
         notes_of_sums=result.notes,
         groups=result.by_group,
         by_group=None if result.by_group is None else groups_table(result.by_group),
         cannot=_cannot(result),
         command=command or _call(path, confidence_level, alpha),
-        date=day(date),
-        read=[("", read or f"sums in Python: {result.n:,} rows, predictions of the family {result.family}")],
+        date=date,
+        read=read or arrays_in_words(f"{result.n:,} rows", result.family, "sums"),
         methods=_methods(result, found),
         assumptions=_assumptions(result),
-        names=[],
-        panels={},
     )
-    place = None if path is None else Path(path)
-    if place is not None:
-        write_whole(place, page)
-    return Page(place, title, verdict, pictures, page)
 
 
 def _result(found: Any, confidence_level: float, alpha: float) -> SketchResult:
@@ -413,7 +411,7 @@ def _methods(found: SketchResult, sketch: Any) -> list[tuple[str, str]]:
 def _assumptions(found: SketchResult) -> list[str]:
     groups = [] if found.by_group is None else ["Groups were not chosen by looking at the outcomes."]
     return [
-        "Rows are independent of each other, given the predictions.",
+        independent_rows(None),
         "The model was not fitted, chosen or recalibrated on these rows.",
         *groups,
         "A large p-value does not show that a model is calibrated: small errors and few rows hide.",
@@ -422,7 +420,7 @@ def _assumptions(found: SketchResult) -> list[str]:
 
 def _call(path: Any, confidence_level: float, alpha: float) -> str:
     """The calls that make the page again, where the file of sums has this name."""
-    said = ["sketch.load_sketch('sums.npz')", *([] if path is None else [repr(str(path))])]
+    said = ["sketch.load_sketch('sums.npz')", *place_in_python(path)]
     said += [f"confidence_level={confidence_level}"] if confidence_level != CONFIDENCE_LEVEL else []
     said += [f"alpha={alpha}"] if alpha != SIGNIFICANCE else []
     return f"from kernelcal import reporting, sketch\nreporting.sums_page({', '.join(said)})"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +11,14 @@ from kernelcal.evaluation import listed
 from kernelcal.plots import percent
 from kernelcal.reporting.drawings import Drawing, Picture, drawn
 from kernelcal.reporting.figures import DOES_NOT_APPLY, KeyFigure
-from kernelcal.reporting.page import arguments_in_python, day, environment, framed
-from kernelcal.reporting.result import Page, refuse_path, write_whole
+from kernelcal.reporting.page import (
+    arguments_in_python,
+    arrays_in_words,
+    calls_in_python,
+    refuse_page,
+    written,
+)
+from kernelcal.reporting.result import Page
 from kernelcal.reporting.verdict import Verdict
 from kernelcal.runs import Run
 from kernelcal.tables import Grid
@@ -83,37 +88,27 @@ def survival_page(
     >>> survival_page(found).verdict.heading
     'No evidence against the predicted times was found.'
     """
-    if path is not None:
-        refuse_path(path)
-    environment()  # what is missing is said before the work
+    refuse_page(path, optional=True)
     run = Run(
         confidence_level=found.confidence_level, alpha=found.alpha, draws=found.test.draws_asked, rng=found.test.seed
     )
-    verdict, pictures = _verdict(found), _pictures(found)
-    if command is None:
-        command = _call(found, path, run)
-    page = framed(
+    return written(
         "survival.html",
+        path,
         title,
-        verdict,
-        pictures,
+        _verdict(found),
+        _pictures(found),
         run,
         level=percent(found.confidence_level),
-        command=command,
-        date=day(date),
-        read=[("", read if read is not None else _arrays(found))],
+        command=_call(found, path, run) if command is None else command,
+        date=date,
+        read=arrays_in_words(f"{found.n:,} rows", type(found.data.law).__name__) if read is None else read,
         methods=_methods(found),
         assumptions=_assumptions(found),
         found=found,
         key_figures=_figures(found),
         questions=_questions(found),
-        names=[],
-        panels={},
     )
-    place = None if path is None else Path(path)
-    if place is not None:
-        write_whole(place, page)
-    return Page(place, title, verdict, pictures, page)
 
 
 def _verdict(found: SurvivalEvaluation) -> Verdict:
@@ -270,10 +265,6 @@ def _assumptions(found: SurvivalEvaluation) -> list[str]:
     ]
 
 
-def _arrays(found: SurvivalEvaluation) -> str:
-    return f"arrays in Python: {found.n:,} rows, predictions of the family {type(found.data.law).__name__}"
-
-
 def _call(found: SurvivalEvaluation, path: Any, run: Run) -> str:
     """The calls that make the page again, where the data have the names of the parameters."""
     seen = found.data
@@ -285,9 +276,5 @@ def _call(found: SurvivalEvaluation, path: Any, run: Run) -> str:
         "clusters": seen.clusters,
         "groups": found.groups or None,
     }
-    place = [] if path is None else [repr(str(path))]
-    return (
-        "from kernelcal import reporting, survival\n"
-        f"found = survival.evaluate({', '.join(['y', 'law', *arguments_in_python(run, given)])})\n"
-        f"reporting.survival_page({', '.join(['found', *place])})"
-    )
+    evaluated = f"survival.evaluate({', '.join(['y', 'law', *arguments_in_python(run, given)])})"
+    return calls_in_python("reporting, survival", evaluated, "survival_page", path)

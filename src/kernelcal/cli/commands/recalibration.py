@@ -120,12 +120,11 @@ def _refuse_options(options: argparse.Namespace) -> None:
 
 def _refuse_page(options: argparse.Namespace) -> None:
     """Refuse a page that could not be written, or has nothing to tell, before the work."""
-    from kernelcal.reporting import environment, refuse_path
+    from kernelcal.reporting import refuse_page
 
     if options.without_outcomes:
         raise InputError("--report tells what the map does, which nobody knows without outcomes: leave it out")
-    refuse_path(options.report)
-    environment()
+    refuse_page(options.report)
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -131,12 +131,11 @@ def _horizons(text: str | None) -> tuple[float, ...]:
 
 def _refuse_page(options: argparse.Namespace) -> None:
     """Refuse a page that could not be written, before the work and not after it."""
-    from kernelcal.reporting import environment, refuse_path
+    from kernelcal.reporting import refuse_page
 
     if len(options.files) > 1:
         raise InputError(f"-o {options.output} is about one table, got {len(options.files)} files: each by itself")
-    refuse_path(options.output)
-    environment()
+    refuse_page(options.output)
 
 
 def _write(found: Any, read: str, options: argparse.Namespace) -> None:
