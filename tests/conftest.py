@@ -57,10 +57,10 @@ def data_folder():
 @pytest.fixture
 def unrendered(monkeypatch):
     """Pages whose pictures are drawn but not written as SVG, which is most of the work: for tests of what pages say."""
-    from kernelcal.reporting import drawings
+    from kernelcal.reporting.pictures import svg
 
     blank = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"/>'
-    monkeypatch.setattr(drawings, "_parsed", lambda figure, name: ElementTree.fromstring(blank))
+    monkeypatch.setattr(svg, "_parsed", lambda figure, name: ElementTree.fromstring(blank))
 
 
 def _backend(name):

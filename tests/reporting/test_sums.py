@@ -126,7 +126,7 @@ def test_names_of_groups_are_text(tmp_path, hostile):
 
 def test_the_band_holds_more_than_the_stated_share_of_calibrated_models():
     """No bin of a calibrated model lies outside the band of all bins in 95 % of data sets, or more."""
-    from kernelcal.reporting import sums
+    from kernelcal.reporting.pictures import sums
 
     rng, outside = np.random.default_rng(0), 0
     p = rng.beta(0.5, 0.5, 400)

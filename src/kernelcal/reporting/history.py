@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from kernelcal.errors import InputError
-from kernelcal.reporting.drawings import Drawing, drawn
 from kernelcal.reporting.page import refuse_page, written
+from kernelcal.reporting.pictures import Drawing, drawn
 from kernelcal.reporting.verdict import Verdict
 from kernelcal.runs import Run
 from kernelcal.tables import Grid

@@ -32,9 +32,9 @@ from kernelcal.inference.intervals import checked_bound, equivalent
 from kernelcal.lenses import Lens
 from kernelcal.predictions import Samples, ScorePredictions
 from kernelcal.randomness import generator_of
-from kernelcal.reporting.drawings import drawings_of, drawn, measured_drawings
 from kernelcal.reporting.figures import key_figures
 from kernelcal.reporting.page import call_in_python, refuse_page, rendered
+from kernelcal.reporting.pictures import drawings_of, drawn, measured_drawings
 from kernelcal.reporting.result import ModelReport, Report, write_whole
 from kernelcal.reporting.verdict import evaluations, verdict_of, verdict_of_several
 from kernelcal.runs import Run, Steps

@@ -11,16 +11,16 @@ from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.plots import percent
 from kernelcal.predictions import ClassPredictions, Quantiles
-from kernelcal.reporting.drawings import Picture, drawn, first_drawing
 from kernelcal.reporting.figures import top_or_event
+from kernelcal.reporting.methods import independent_rows
 from kernelcal.reporting.page import (
     arguments_in_python,
     arrays_in_words,
     calls_in_python,
-    independent_rows,
     refuse_page,
     written,
 )
+from kernelcal.reporting.pictures import Picture, drawn, first_drawing
 from kernelcal.reporting.result import Page
 from kernelcal.reporting.verdict import Verdict
 from kernelcal.runs import Run

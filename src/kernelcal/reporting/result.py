@@ -12,8 +12,8 @@ from kernelcal.dependence import Dependence
 from kernelcal.evaluation import Evaluation
 from kernelcal.explanation import Explanation
 from kernelcal.inference import Equivalence
-from kernelcal.reporting.drawings import Picture
 from kernelcal.reporting.figures import KeyFigure
+from kernelcal.reporting.pictures import Picture
 from kernelcal.reporting.verdict import Verdict
 from kernelcal.surroundings import refuse_place, written_whole
 from kernelcal.tables import Shown, Table

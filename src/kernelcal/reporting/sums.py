@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,9 +10,7 @@ from kernelcal.defaults import CONFIDENCE_LEVEL, SIGNIFICANCE
 from kernelcal.dependence import binomial_interval
 from kernelcal.errors import InputError
 from kernelcal.evaluation import what_to_do
-from kernelcal.explanation import ByGroup
-from kernelcal.plots import interval_plot, levels_plot, percent, reliability_plot
-from kernelcal.reporting.drawings import Drawing, Picture, drawn, evidence_drawing
+from kernelcal.plots import percent
 from kernelcal.reporting.figures import (
     DOES_NOT_APPLY,
     NONE,
@@ -25,15 +22,14 @@ from kernelcal.reporting.figures import (
     points_in_words,
     pvalue_figures,
 )
+from kernelcal.reporting.methods import groups_in_words, independent_rows, kernels_in_words
 from kernelcal.reporting.page import (
     arrays_in_words,
-    groups_in_words,
-    independent_rows,
-    kernels_in_words,
     place_in_python,
     refuse_page,
     written,
 )
+from kernelcal.reporting.pictures import BELOW_LEVEL, drawings_of_sums, drawn
 from kernelcal.reporting.result import Page
 from kernelcal.reporting.tables import groups_table
 from kernelcal.reporting.verdict import (
@@ -54,8 +50,6 @@ __all__ = ["sums_page"]
 
 
 TITLE = "Calibration, from one pass"
-_LEVELS = "share below level "
-_GROUPS = 30  # that are drawn
 _SCORES = {
     "brier_score": ("Brier score, sum over classes", "mean squared error of the probabilities; smaller is better"),
     "log_score": ("log score", "smaller is better"),
@@ -127,7 +121,7 @@ def sums_page(
         path,
         title,
         _verdict(result),
-        _pictures(result, confidence_level),
+        tuple(drawn(one, f"s{k}") for k, one in enumerate(drawings_of_sums(result, confidence_level))),
         run,
         level=percent(confidence_level),
         what=f"{result.n:,} rows",
@@ -231,8 +225,8 @@ def _scores(found: SketchResult, ends: Intervals) -> list[KeyFigure]:
     for key, value in found.means.items():
         if value is None or key == "accuracy":
             continue
-        if key.startswith(_LEVELS):
-            level = float(key.removeprefix(_LEVELS))
+        if key.startswith(BELOW_LEVEL):
+            level = float(key.removeprefix(BELOW_LEVEL))
             interval = ends.share(round(value * found.n), found.n)
             words = f"should be {percent_in_words(level)}"
             rows.append(KeyFigure(f"outcomes below level {level:g}", percent_in_words(value), interval, words))
@@ -254,104 +248,6 @@ def _law(found: SketchResult) -> list[KeyFigure]:
         return []
     words = "the same by the law of many rows, for p-values that draws do not reach"
     return [KeyFigure("p-value by the known law", f"{found.known.pvalue:.3g}", DOES_NOT_APPLY, words)]
-
-
-def _pictures(found: SketchResult, level: float) -> tuple[Picture, ...]:
-    drawings = [_reliability(e.name, e.tables[0], level) for e in found.eces[:2]]
-    levels = {float(k.removeprefix(_LEVELS)): v for k, v in found.means.items() if k.startswith(_LEVELS)}
-    if levels:
-        drawings.append(_of_levels(np.array(list(levels)), np.array(list(levels.values())), found.n, level))
-    if found.by_group is not None:
-        drawings.append(_of_groups(found.by_group))
-    assert found.test is not None  # for the type checker: every sketch has one
-    drawings.append(evidence_drawing(found.test))
-    return tuple(drawn(drawing, f"s{k}") for k, drawing in enumerate(drawings))
-
-
-def _reliability(name: str, table: BinTable, level: float) -> Drawing:
-    """Said and happened in the bins that are held; the band is that of binomial numbers, which vary no less.
-
-    Of events with different probabilities the number varies less than a binomial number of their mean (Hoeffding 1956),
-    so that the band is where more than the stated share of calibrated models lie.
-    """
-    from scipy.stats import binom  # imported when needed: the import of kernelcal stays light
-
-    question, rows, p = name.partition(", ")[2] or table.question, table.weight, table.mean_prediction
-    filled = np.flatnonzero(rows > 0)
-    bands = []
-    for number in (1, max(len(filled), 1)):
-        tail, band = (1 - level) / (2 * number), np.full((2, len(rows)), np.nan)
-        n, q = rows[filled], np.clip(p[filled], 0.0, 1.0)
-        band[:, filled] = np.stack([binom.ppf(tail, n, q), binom.isf(tail, n, q)]) / n
-        bands.append((band[0], band[1]))
-    frequency = table.frequency
-    outside = (frequency < bands[1][0] - 1e-12) | (frequency > bands[1][1] + 1e-12)
-    interval, lower, upper = table.interval_at(level), table.lower, table.upper
-    assert interval is not None  # for the type checker: bins of one probability have these
-    assert lower is not None
-    assert upper is not None
-    told = f"{int(outside.sum())} of {len(filled)} bins lie outside the band of all bins."
-    what = "confidence in the first choice" if question == "top label" else "predicted probability"
-    draw = partial(
-        reliability_plot,
-        p,
-        frequency,
-        table.count,
-        edges=(lower, upper),
-        interval=interval,
-        pointwise=bands[0],
-        simultaneous=bands[1],
-        outside=outside,
-        confidence_level=level,
-    )
-    return Drawing(
-        f"Said and happened, {question}",
-        f"Rows lie in bins by {what}. On the dashed line it happened as often as was said; below it, less often. "
-        f"{told} Bars and numbers: rows in each bin.",
-        f"Reliability diagram, {question}. {told}",
-        lambda ax: draw(ax=ax),
-        (4.2, 4.4),
-    )
-
-
-def _of_levels(levels: np.ndarray, below: np.ndarray, n: int, level: float) -> Drawing:
-    low, high = binomial_interval(np.rint(below * n), n, level)
-    broken = (levels < low) | (levels > high)
-    draw = partial(
-        levels_plot,
-        levels,
-        below,
-        below,
-        claimed=(levels, levels),
-        interval=(low, high),
-        broken=broken,
-        confidence_level=level,
-    )
-    return Drawing(
-        "Claimed and observed levels",
-        "Share of outcomes below each quantile, with its interval. On the dashed line it is the share that was "
-        f"claimed. {int(broken.sum())} of {len(levels)} claims lie outside the interval of their level.",
-        "; ".join(f"level {a:g}: {100 * b:.1f} %" for a, b in zip(levels, below, strict=True)),
-        lambda ax: draw(ax=ax),
-        (4.2, 4.4),
-    )
-
-
-def _of_groups(found: ByGroup) -> Drawing:
-    shown = found.findings[:_GROUPS]
-    names = [f"{g.column}: {g.name}" for g in shown]
-    gaps = [g.gap or 0.0 for g in shown]
-    ends = [g.gap_interval or (gap, gap) for g, gap in zip(shown, gaps, strict=True)]
-    wrong = sum(g in found.rejected for g in shown)
-    return Drawing(
-        "Groups",
-        f"{found.gap_name[:1].upper()}{found.gap_name[1:]} of every group, with its "
-        f"{percent(found.confidence_level)} interval. At 0 they agree on average; a group may be wrong at 0 too. "
-        f"{wrong} of these {len(shown)} groups are rejected by their test.",
-        "; ".join(f"{name}: {gap:+.3g}" for name, gap in zip(names, gaps, strict=True)),
-        lambda ax: interval_plot(names, gaps, ends, label=found.gap_name, ax=ax),
-        (4.4, 1.1 + 0.28 * len(shown)),
-    )
 
 
 def _cannot(found: SketchResult) -> list[str]:

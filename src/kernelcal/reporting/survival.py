@@ -9,7 +9,6 @@ import numpy as np
 
 from kernelcal.evaluation import listed
 from kernelcal.plots import percent
-from kernelcal.reporting.drawings import Drawing, Picture, drawn
 from kernelcal.reporting.figures import DOES_NOT_APPLY, KeyFigure
 from kernelcal.reporting.page import (
     arguments_in_python,
@@ -18,6 +17,7 @@ from kernelcal.reporting.page import (
     refuse_page,
     written,
 )
+from kernelcal.reporting.pictures import Drawing, Picture, drawn
 from kernelcal.reporting.result import Page
 from kernelcal.reporting.verdict import Verdict
 from kernelcal.runs import Run
