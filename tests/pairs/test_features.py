@@ -52,18 +52,37 @@ def test_all_rows_as_landmarks_give_the_kernel(kernel, make_data):
     np.testing.assert_allclose(features_ @ features_.T, gram(kernel, batch), atol=1e-7)
 
 
-@pytest.mark.parametrize("share", [0.9, 0.999])
-def test_a_share_keeps_the_fewest_directions_that_hold_it(share, make_data):
+@pytest.mark.parametrize("share", [0.99, 0.999])
+def test_a_share_keeps_the_fewest_directions_that_hold_it_but_32(share, make_data):
     batch = kc.Categorical(make_data(60, 3)[0])
     kernels = [kc.Laplacian(0.1), kc.Laplacian(1.0)]
     phi, sizes = kc.Nystrom(60, share=share).maps(kernels, batch)
     for kernel, features_ in zip(kernels, np.split(phi(slice(None)), [sizes[0]], axis=1), strict=True):
         squares = np.sort(np.linalg.eigvalsh(gram(kernel, batch)) ** 2)[::-1]
-        wanted = int(np.argmax(np.cumsum(squares) >= share * squares.sum() * (1 - 1e-12))) + 1
+        wanted = max(int(np.argmax(np.cumsum(squares) >= share * squares.sum() * (1 - 1e-12))) + 1, 32)
         assert features_.shape[1] == wanted
         kept = np.linalg.eigvalsh(features_ @ features_.T) ** 2
         assert kept.sum() == pytest.approx(squares[:wanted].sum(), rel=1e-6)
     assert sizes[1] < sizes[0]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_share_sees_rows_that_come_in_a_rhythm_or_are_few(weighted, make_data):
+    """Every second row says the same: the rows between are not told apart where only that one direction is kept."""
+    n = 2 * 2048
+    p = np.tile(np.full(4, 0.25), (n, 1))
+    p[1::2] = make_data(n // 2, 4)[0]
+    batch, kernel, engine = kc.Categorical(p), kc.Laplacian(0.5), kc.Nystrom(60, share=0.999)
+    if weighted:  # rows that weigh nothing are not looked at
+        engine, batch = (
+            engine.counting(np.r_[np.ones(n), np.zeros(20 * n)]),
+            kc.Categorical(np.r_[p, p[:1].repeat(20 * n, axis=0)]),
+        )
+    phi = engine.maps([kernel], batch)[0](slice(0, n))
+    of_all = kc.Nystrom(60).maps([kernel], kc.Categorical(p))[0](slice(None))
+    assert 32 <= phi.shape[1] < of_all.shape[1]
+    kept, whole = (float((x[1::2] ** 2).sum()) for x in (phi, of_all))
+    assert kept > 0.8 * whole
 
 
 def test_what_a_share_leaves_out_is_small_beside_the_noise(make_data):

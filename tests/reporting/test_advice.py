@@ -10,7 +10,7 @@ import pytest
 import kernelcal as kc
 from kernelcal.comparison import Standing
 from kernelcal.errors import InputError
-from kernelcal.evaluation import what_to_do
+from kernelcal.evaluation import doubts_of, mendable, what_to_do
 from kernelcal.monitor import Monitor
 from kernelcal.reporting import report
 
@@ -98,6 +98,24 @@ def test_doubts_about_the_p_value_stand_in_the_verdict():
     )
 
 
+def test_what_had_been_ruled_out_is_proof_however_rows_depend():
+    x = np.repeat(np.random.default_rng(0).uniform(0.2, 0.8, 20), 20)
+    y, p = (np.arange(400) // 20 % 2), x.copy()
+    p[np.flatnonzero(y)[0]] = 0.0
+    found = kc.evaluate(y, p, draws=99)
+    assert doubts_of(found)
+    assert what_to_do(found, kc.Bernoulli(p)).startswith("Do not use them as they are")
+
+
+def test_counts_of_which_there_is_no_map_are_not_sent_to_one():
+    rate = np.random.default_rng(0).gamma(5, 1, 100)
+    y = np.random.default_rng(1).poisson(rate)
+    found = kc.compare(y, {"high": kc.Poisson(2 * rate), "low": kc.Poisson(rate / 2)}, draws=99)
+    assert found.standing.without_map == tuple(model.name for model in found.models)
+    assert "there is no map of such predictions" in found.standing.what_to_do
+    assert mendable(kc.evaluate(y, kc.Normal(rate, np.sqrt(rate)), draws=99))
+
+
 STANDINGS = {
     "alone": (Standing("a", (), False, False, ()), "Take a."),
     "alone and wrong": (Standing("a", (), False, False, ("a", "b")), f"Take a; {MAP[:5]} can mend what it states"),
@@ -107,6 +125,11 @@ STANDINGS = {
         Standing("a", (), False, False, ("b",), "b"),
         "Take b: what it says of the outcomes is worth",
     ),
+    "wrong, no map": (
+        Standing("a", (), False, False, ("a",), without_map=("a", "b")),
+        "Take a; what it states must be mended in the model itself, for there is no map of such predictions.",
+    ),
+    "tied, one has a map": (Standing("a", ("b",), True, False, ("a", "b"), without_map=("a",)), MAP),
 }
 
 

@@ -26,6 +26,18 @@ FAST = {"draws": 99}
 DATE = {"date": "2026-01-02"}
 
 
+def error_with_surprises(gain, p, made, score):
+    """By hand: two rows more in which the less likely outcome happened, as both expect it on average."""
+    rare, happened = np.minimum((p + made) / 2, 1 - (p + made) / 2), (p + made) / 2 < 0.5
+    more = score(happened, p) - score(happened, made)
+    square = ((gain - gain.mean()) ** 2).sum() + 2 * np.average((more - gain.mean()) ** 2, weights=rare)
+    return np.sqrt(square / ((len(gain) + 1) * (len(gain) + 2)))
+
+
+def log_score(y, q):
+    return -np.log(np.where(y == 1, q, 1 - q))
+
+
 def binary(n=400, seed=0, power=2):
     """Outcomes, and probabilities that are too sure."""
     rng = np.random.default_rng(seed)
@@ -65,12 +77,10 @@ def test_scores_stand_beside_their_gain_and_its_interval(other):
     y, p, fitted, check = other
     made = fitted(p).p
     written, page = page_of(check)
-    for name, rows in (
-        ("log score", [-np.log(np.where(y == 1, q, 1 - q)) for q in (p, made)]),
-        ("Brier score", [(q - y) ** 2 for q in (p, made)]),
-    ):
+    for name, score in (("log score", log_score), ("Brier score", lambda y, q: (q - y) ** 2)):
+        rows = [score(y, q) for q in (p, made)]
         gain = rows[0] - rows[1]
-        half = 1.959964 * gain.std() / np.sqrt(len(y))
+        half = 1.967930 * max(gain.std(ddof=1) / np.sqrt(300), error_with_surprises(gain, p, made, score))  # Student
         ends = (f"{x:+.4f}".replace("-", "\N{MINUS SIGN}") for x in (gain.mean() - half, gain.mean() + half))
         row = (name, f"{gain.mean():+.4f}", " to ".join(ends), *(f"{x.mean():.4f}" for x in rows))
         assert " ".join(row) in page.text, name
@@ -89,7 +99,9 @@ def test_intervals_of_clusters_are_those_of_student(other):
     check = fitted.check(y, p, clusters=clusters, draws=19)
     gain = -np.log(np.where(y == 1, p, 1 - p)) + np.log(np.where(y == 1, fitted(p).p, 1 - fitted(p).p))
     sums = [(gain - gain.mean())[clusters == k].sum() for k in range(10)]
-    half = 2.262157 * np.sqrt(10 / 9) * np.linalg.norm(sums) / 300  # Student, nine degrees of freedom
+    alone = error_with_surprises(gain, p, fitted(p).p, log_score)
+    error = max(np.sqrt(10 / 9) * np.linalg.norm(sums) / 300, alone)
+    half = 2.262157 * error  # Student, nine degrees of freedom
     assert check.changes[0].high - check.changes[0].gain == pytest.approx(half, rel=1e-6)
     _, page = page_of(check)
     assert "Rows of different clusters are independent" in page.text

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Self
 
-from kernelcal.evaluation import listed
+from kernelcal.evaluation import listed, mendable
 
 __all__ = ["Standing"]
 
@@ -32,6 +32,8 @@ class Standing:
     talker : str
         The model whose log score is below those of the first and of all tied with it by more than chance; empty where
         there is none.
+    without_map : tuple of str
+        Models of whose predictions there is no map.
     """
 
     best: str
@@ -40,6 +42,7 @@ class Standing:
     ruled_out: bool
     wrong: tuple[str, ...]
     talker: str = ""
+    without_map: tuple[str, ...] = ()
 
     @classmethod
     def of_errors(cls, found: Any) -> Self:
@@ -51,7 +54,8 @@ class Standing:
         beside = {best, *found.tied(best)} - {score}  # which errors leave open, and the score may decide
         sure = score is not None and bool(beside) and all(found.surely_lower_score(score, one) for one in beside)
         every = all(len(found.tied(name)) == len(names) - 1 for name in names)
-        return cls(best, found.tied(best), every, ruled_out, wrong, str(score) if sure else "")
+        bare = tuple(model.name for model in found.models if not mendable(model.evaluation))
+        return cls(best, found.tied(best), every, ruled_out, wrong, str(score) if sure else "", bare)
 
     @classmethod
     def of_scores(cls, found: Any) -> Self:
@@ -64,12 +68,20 @@ class Standing:
     @property
     def what_to_do(self) -> str:
         """What to do, in one sentence for readers who know no statistics."""
-        mend = "a map can mend what it states (kernelcal recalibrate)"
         if self.talker:
-            wrong = f"; {mend}" if self.talker in self.wrong else ""
-            return f"Take {self.talker}: what it says of the outcomes is worth most (log score){wrong}."
+            praise = "what it says of the outcomes is worth most (log score)"
+            return f"Take {self.talker}: {praise}{self._mending(self.talker)}."
         if self.tied or self.together:
             same = [self.best, *self.tied]
-            wrong = f"; {mend.replace('it states', 'they state')}" if set(same) & set(self.wrong) else ""
-            return f"Choose between {listed(same)} by other things, such as costs, or get more rows{wrong}."
-        return f"Take {self.best}{f'; {mend}' if self.best in self.wrong else ''}."
+            other = f"Choose between {listed(same)} by other things, such as costs, or get more rows"
+            return f"{other}{self._mending(*same)}."
+        return f"Take {self.best}{self._mending(self.best)}."
+
+    def _mending(self, *names: str) -> str:
+        """What is to be mended, of models between which is chosen, and how."""
+        wrong, state = [name for name in names if name in self.wrong], "they state" if len(names) > 1 else "it states"
+        if not wrong:
+            return ""
+        if set(wrong) <= set(self.without_map):
+            return f"; what {state} must be mended in the model itself, for there is no map of such predictions"
+        return f"; a map can mend what {state} (kernelcal recalibrate)"

@@ -8,7 +8,7 @@ from kernelcal.evaluation.main import evaluate, evaluated
 from kernelcal.evaluation.numbers import NumberEvaluation, components_of_case
 from kernelcal.evaluation.planning import Plan, Step, plan, size_in_words
 from kernelcal.evaluation.quantiles import QuantileEvaluation
-from kernelcal.evaluation.verdicts import doubts_of, few_rows, listed, what_to_do
+from kernelcal.evaluation.verdicts import doubts_of, few_rows, listed, mendable, what_to_do
 
 __all__ = [
     "ClassEvaluation",
@@ -25,6 +25,7 @@ __all__ = [
     "evaluated",
     "few_rows",
     "listed",
+    "mendable",
     "pairs_or_blocks",
     "plain_number",
     "plan",

@@ -19,7 +19,17 @@ from kernelcal.predictions import (
     StudentT,
 )
 
-__all__ = ["MEND", "doubts_of", "few_rows", "has_map", "law_in_words", "listed", "printed_verdict", "what_to_do"]
+__all__ = [
+    "MEND",
+    "doubts_of",
+    "few_rows",
+    "has_map",
+    "law_in_words",
+    "listed",
+    "mendable",
+    "printed_verdict",
+    "what_to_do",
+]
 
 
 _FEW, _MANY = 100, 2000  # rows: of fewer only gross errors show; of more small ones too
@@ -67,6 +77,12 @@ def has_map(batch: Any) -> bool:
     return isinstance(batch, _LAWS) or (isinstance(batch, Samples) and batch.exchangeable and not batch.event_shape)
 
 
+def mendable(found: Any) -> bool:
+    """Whether there are maps of what was evaluated, as far as an evaluation tells: classes and quantiles have some."""
+    family = getattr(found, "family", None)
+    return family is None or has_map(family) or (family == Samples.__name__ and found.dimension == 1)
+
+
 def what_to_do(found: Any, batch: Any) -> str:
     """Return what to do with the predictions, in one sentence for readers who know no statistics.
 
@@ -93,9 +109,14 @@ def what_to_do(found: Any, batch: Any) -> str:
     small = ", unless errors of the size below do not matter to you" if found.n >= _MANY else ""
     own = f", by a map of its own for each group ({listed(wrong)} {'is' if len(wrong) == 1 else 'are'} wrong)"
     first = "D"
-    if doubts_of(found):
+    if doubts_of(found) and not _ruled_out(found.test):
         first = "Find out first whether rows depend on each other, as is said below; if they do not, d"
     return f"{first}o not use them as they are{small}: {way}{own if wrong and has_map(batch) else ''}."
+
+
+def _ruled_out(test: TestResult) -> bool:
+    """Whether something happened that had been ruled out: proof, however rows depend on each other."""
+    return any(member.name.startswith("impossible") and member.value > 0 for member in test.members)
 
 
 def listed(names: Any, most: int = 6) -> str:

@@ -50,7 +50,9 @@ def tile_shape() -> tuple[int, int]:
 
 _VALUES = 2**21  # of kernels with landmarks that are held at once while features are made
 
-_SEEN = 2_048  # rows, evenly spread, in which the leading directions of features are found
+_SEEN = 2_048  # rows in which the leading directions of features are found
+_GOLDEN = (5**0.5 - 1) / 2  # multiples of it spread evenly, and fall in step with no rhythm of the rows
+_FEWEST = 32  # directions: an error that is no part of the noise may lie in small ones, and so few cost next to nothing
 _FASTEST = 1e30  # frequency: single precision holds its products with distances
 
 
@@ -143,13 +145,15 @@ class Nystrom(FeatureEngine):
         Source of the landmarks.
     share : float
         Of the sum of squared eigenvalues of each kernel over the predictions, which is the variance of its error
-        where labels are equally uncertain: features are the fewest directions that hold it. The default keeps all.
+        where labels are equally uncertain: features are the fewest directions that hold it, but 32 where there are so
+        many. The default keeps all.
 
     Notes
     -----
     Works for every kernel that is positive semi-definite. Exact where D covers all distinct predictions and the share
     is 1; an exact test keeps its level whatever both are, since directions are of the predictions alone. What a share
-    leaves out of an error has about ``sqrt(1 - share)`` of its standard deviation under calibration.
+    leaves out of an error has about ``sqrt(1 - share)`` of its standard deviation under calibration; where most rows
+    have nearly the same prediction one direction holds it all, and the errors of all others lie in the 31 that follow.
     Cost: O(n D (m + D)) once, O(n D) a draw, with a share below 1 the directions in the place of D.
 
     Examples
@@ -179,8 +183,7 @@ class Nystrom(FeatureEngine):
         evaluate = _evaluator(kernels, predictions)
         roots = [_inverse_root(values) for values in evaluate(chosen, chosen)]
         if self.share < 1:
-            rows = np.unique(np.linspace(0, len(predictions) - 1, min(len(predictions), _SEEN)).astype(np.intp))
-            seen = zip(evaluate(rows, chosen), roots, strict=True)
+            seen = zip(evaluate(_some(self._candidates(predictions)), chosen), roots, strict=True)
             roots = [root @ _leading(values @ root, self.share) for values, root in seen]
 
         def some_features(rows: slice) -> Array:
@@ -241,12 +244,20 @@ def _evaluator(kernels: Sequence[Kernel], predictions: Predictions) -> Callable[
     return lambda rows, columns: [k.evaluate(CrossPairs(points, rows, columns)) for k in kernels]
 
 
+def _some(rows: np.ndarray) -> np.ndarray:
+    """Rows in which directions are found: all of them, or some from everywhere."""
+    if len(rows) <= _SEEN:
+        return rows
+    return rows[np.unique((np.arange(_SEEN) * _GOLDEN % 1 * len(rows)).astype(np.intp))]
+
+
 def _leading(phi: Array, share: float) -> Array:
     """Orthonormal directions, the fewest that hold a share of the squared eigenvalues of ``Phi'Phi``, in columns."""
     features = to_numpy(phi).astype(np.float64)
     values, vectors = np.linalg.eigh(features.T @ features)
     left = np.cumsum(values**2)  # eigenvalues ascend
     first = int(np.searchsorted(left, (1 - share) * left[-1])) if len(left) else 0
+    first = min(first, max(len(left) - _FEWEST, 0))
     return like(vectors[:, first:], phi)
 
 

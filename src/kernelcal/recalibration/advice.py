@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from kernelcal.defaults import SIGNIFICANCE
 from kernelcal.dependence import Dependence, errors_aside, mean_law
 from kernelcal.inference import TestResult
+from kernelcal.inference.intervals import ScoreSurprises, expected
+from kernelcal.predictions import Bernoulli, ClassPredictions
+from kernelcal.recalibration.pool import error_of
 
-__all__ = ["LEAVE", "MORE", "USE", "ScoreChange", "advised", "ends_of", "left_in_words"]
+__all__ = ["LEAVE", "MORE", "USE", "ScoreChange", "advised", "ends_of", "error_of_gain", "left_in_words"]
 
 
 USE, LEAVE, MORE = "use", "leave", "more rows"
@@ -51,11 +56,49 @@ class ScoreChange:
     high: float
 
 
-def ends_of(gain: float, error: float, level: float, rows: Dependence | None) -> tuple[float, float]:
-    """Interval of a mean gain: by the normal law, or Student's of clusters or stretches where rows depend."""
+def error_of_gain(gains: np.ndarray, rows: Dependence | None, before: Any, after: Any, *, brier: bool = False) -> float:
+    """Standard error of a mean gain, of classes with two outcomes that did not happen, where that is larger.
+
+    Where little happened the rows alone tell no error: where all events of probability 0.9 happened every row gains the
+    same by 0.96, and the first one that does not happen takes all of it back.
+
+    Parameters
+    ----------
+    gains : numpy.ndarray of shape (n,)
+        What the score of every row falls by.
+    rows : Dependence or None
+        How rows depend on each other.
+    before, after : Predictions
+        Of the same rows.
+    brier : bool
+        Whether the scores of classes are Brier scores, in the place of log scores.
+    """
+    own = error_of(gains, rows)
+    if rows is None or not rows.overlap:
+        own *= float(np.sqrt(len(gains) / max(len(gains) - 1, 1)))
+    if not isinstance(before, ClassPredictions) or len(gains) < 2:
+        return own
+    batches = (before, after)
+    surprises = ScoreSurprises(batches, _brier_scores(before)) if brier else ScoreSurprises(batches)
+    return max(own, surprises.errors(gains, 0, 1)(expected(_WORTH)))
+
+
+def _brier_scores(batch: ClassPredictions) -> Callable[[np.ndarray], np.ndarray]:
+    """Brier scores of all classes; of one probability there is one square, and not two."""
+    part = 0.5 if isinstance(batch, Bernoulli) else 1.0
+    return lambda tables: part * (1 - 2 * tables + (tables**2).sum(axis=-1, keepdims=True))
+
+
+def ends_of(gain: float, error: float, level: float, rows: Dependence | None, n: int) -> tuple[float, float]:
+    """Interval of a mean gain of n rows by Student's law; of rows that depend that of clusters or stretches."""
     if not np.isfinite(gain):
         return gain, gain
-    aside = errors_aside(level, mean_law(rows) if rows is not None and rows.overlap else None)
+    if rows is not None and rows.overlap:
+        aside = errors_aside(level, mean_law(rows))
+    else:
+        from scipy.special import stdtrit  # imported when needed: the import of kernelcal stays light
+
+        aside = float(stdtrit(max(n - 1, 1), 0.5 + level / 2))
     return gain - aside * error, gain + aside * error
 
 

@@ -13,9 +13,8 @@ from kernelcal.inference.laws import refuse_dependent
 from kernelcal.inference.test import law_of, tested
 from kernelcal.plots import percent
 from kernelcal.predictions import ClassPredictions, Quantiles, Samples
-from kernelcal.recalibration.advice import MORE, USE, ScoreChange, advised, ends_of, left_in_words
+from kernelcal.recalibration.advice import MORE, USE, ScoreChange, advised, ends_of, error_of_gain, left_in_words
 from kernelcal.recalibration.numbers import loss_rows
-from kernelcal.recalibration.pool import error_of
 from kernelcal.runs import Run
 from kernelcal.statistics import brier_score_rows_of, log_score_rows_of
 from kernelcal.tables import Grid, Shown
@@ -41,7 +40,8 @@ class Checked(Shown):
     test_before, test_after : TestResult
         Calibration tests of the same rows: exact for the map as it is where the rows are independent of its fit.
     gain_error : float
-        Standard error of what the first score falls by, over clusters or along time where rows depend.
+        Standard error of what the first score falls by, over clusters or along time where rows depend; of classes with
+        two outcomes that did not happen, where that is larger.
     n : int
         Rows.
     confidence_level : float
@@ -132,19 +132,25 @@ def _plain(value: float) -> float | None:
 def checked(case: Case, made: Any, run: Run, kind: str) -> Checked:
     """Score and test the predictions of a case and others of the same rows."""
     after = replace(case, predictions=made)
-    changes, errors = zip(*(_change(name, case, run, *rows) for name, *rows in _scores(case, after)), strict=True)
+    changes, errors = zip(
+        *(_change(name, case, after, run, *rows) for name, *rows in _scores(case, after)), strict=True
+    )
     tests = exact_test_of(case, run), exact_test_of(after, run)
     return Checked(kind, changes, *tests, errors[0], len(case), run.confidence_level, case, after)
 
 
-def _change(name: str, case: Case, run: Run, before: np.ndarray, after: np.ndarray) -> tuple[ScoreChange, float]:
+def _change(
+    name: str, case: Case, made: Case, run: Run, before: np.ndarray, after: np.ndarray
+) -> tuple[ScoreChange, float]:
     """Means of one score, and the standard error of what it falls by; 0 where that is infinite."""
     weights = np.ones(len(case)) if case.weights is None else case.weights / case.weights.mean()
     with np.errstate(invalid="ignore"):
         gains = np.where(np.isfinite(before), weights * (before - after), np.inf)
     gain = float(gains.mean())
-    error = error_of(gains, case.rows) if np.isfinite(gains).all() else 0.0
-    low, high = ends_of(gain, error, run.confidence_level, case.rows)
+    error, both = 0.0, (case.predictions, made.predictions)
+    if np.isfinite(gains).all():
+        error = error_of_gain(gains, case.rows, *both, brier=name == "Brier score")
+    low, high = ends_of(gain, error, run.confidence_level, case.rows, len(case))
     return ScoreChange(name, float(np.mean(weights * before)), float(np.mean(weights * after)), gain, low, high), error
 
 

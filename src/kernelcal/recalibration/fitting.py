@@ -14,6 +14,7 @@ from kernelcal.cases import Case
 from kernelcal.dependence import Dependence
 from kernelcal.errors import InputError
 from kernelcal.predictions import Bernoulli, Categorical, ClassPredictions, Normal, Quantiles, Samples, StudentT
+from kernelcal.recalibration.advice import error_of_gain
 from kernelcal.recalibration.class_maps import CLASS_MAPS, Rows, floor_of
 from kernelcal.recalibration.folds import Fold, folds_of, refused_folds
 from kernelcal.recalibration.numbers import NUMBER_MAPS, NumberMap, Unchanged, candidates_for, loss_rows, served
@@ -103,11 +104,12 @@ class ClassFit(FittedMap):
         pool, held = fit_pool(rows, method, rng, None if case.rows is None else case.rows[counted])
         own = np.maximum(logs, floor)[counted][np.arange(len(rows.labels)), rows.labels]
         gain = rows.weights * (-own - held)
-        error = error_of(gain, None if case.rows is None else case.rows[counted])
         before, after = -float(np.mean(rows.weights * own)), float(np.mean(rows.weights * held))
         lifted = int(np.count_nonzero(np.isneginf(logs[counted])))
         names = None if batch.classes is None else tuple(map(_plain, batch.classes))
-        return cls(pool, floor, lifted, names, logs.shape[1], type(batch).__name__, before, after, error)
+        made = cls(pool, floor, lifted, names, logs.shape[1], type(batch).__name__, before, after, 0.0)
+        seen, depend = batch[np.flatnonzero(counted)], None if case.rows is None else case.rows[counted]
+        return replace(made, gain_error=error_of_gain(gain, depend, seen, made.apply(seen)))
 
     def refuse(self, predictions: Any) -> None:
         """Refuse numbers, another number of classes, and other classes."""
@@ -209,7 +211,7 @@ class NumberFit(FittedMap):
         before = float(weights @ plain / len(case))
         found = {one.name: float(mean) for one, mean in zip(kinds, means, strict=True)}
         loss = "mean pinball loss" if levels else "CRPS" if relative else "log score"
-        error = error_of(weights * (plain - rows[0, :, best]), case.rows)
+        error = error_of_gain(weights * (plain - rows[0, :, best]), case.rows, batch, batch)
         made = kind.fit(case, weights, number)
         return cls(made, found, len(case), type(batch).__name__, levels, before, float(means[best]), error, loss)
 

@@ -195,7 +195,7 @@ class Recalibration(Shown):
     def change(self) -> ScoreChange:
         """The held-out loss before and after, what it falls by, and its 95 % interval."""
         fit = self.fit
-        ends = ends_of(self.gain, fit.gain_error, CONFIDENCE_LEVEL, self.rows)
+        ends = ends_of(self.gain, fit.gain_error, CONFIDENCE_LEVEL, self.rows, fit.n)
         return ScoreChange(fit.loss, fit.before, fit.after, self.gain, *ends)
 
     @property

@@ -325,12 +325,12 @@ def _methods(about: _About) -> list[tuple[str, str]]:
         test = about.check.test_after
         rows.append(("Law of the test", f"{test.null}, up to {test.draws_asked:,} draws. The p-value is never 0."))
     known = None if about.check is None else about.check.before.rows
-    law = "the normal law"
+    law = "Student's law"
     if known is not None and known.overlap:
         law = "Student's law of sums over clusters or stretches of time"
-    rows.append(
-        ("Interval of a gain", f"The mean difference of the scores of the same rows before and after, by {law}.")
-    )
+    more = " Of classes two outcomes that did not happen are added, where that makes it wider."
+    said = f"The mean difference of the scores of the same rows before and after, by {law}.{more}"
+    rows.append(("Interval of a gain", said))
     rows.append(
         (
             "What to do",

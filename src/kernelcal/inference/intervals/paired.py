@@ -222,9 +222,13 @@ class ScoreSurprises:
     ----------
     batches : sequence of ClassPredictions
         One a model, of the same rows.
+    scores : callable, optional
+        Scores of all classes by their probabilities, of the same shape, in the place of log scores.
     """
 
-    def __init__(self, batches: Sequence[ClassPredictions]) -> None:
+    def __init__(
+        self, batches: Sequence[ClassPredictions], scores: Callable[[np.ndarray], np.ndarray] | None = None
+    ) -> None:
         whole = [batch.table() for batch in batches]
         n = len(whole[0])
         some = pseudo_rows(n)
@@ -233,7 +237,7 @@ class ScoreSurprises:
         likely[np.arange(len(likely)), likely.argmax(axis=1)] = 0
         self.n, total = n, float(likely.sum())
         self.weights = likely / total if total > 0 else likely  # of one surprise
-        self.scores = -np.log(np.maximum(tables, _FLOOR))
+        self.scores = -np.log(np.maximum(tables, _FLOOR)) if scores is None else scores(tables)
 
     def errors(self, rows: np.ndarray, a: int, b: int | None = None) -> Error:
         """Standard error of the mean of differences of two models, or of scores of one, for a number of surprises."""
