@@ -13,7 +13,6 @@ from __future__ import annotations
 import csv
 import importlib
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +23,7 @@ from kernelcal.measures.cited import CrossFittedError, CutoffError, DebiasedECE,
 sys.path.append(str(Path(__file__).resolve().parents[1]))  # of what all experiments share
 
 import outputs
+from timing import fastest
 
 TABLE = outputs.tables() / "peers_cited.csv"
 
@@ -122,15 +122,6 @@ def every_interval(y, p):
     order = np.argsort(p)
     sums = np.append(0, np.cumsum((y - p)[order])) / len(p)
     return float(np.abs(sums[:, None] - sums[None, :]).max())
-
-
-def fastest(function, *arguments):
-    best, value = np.inf, np.nan
-    for _ in range(5):
-        start = time.perf_counter()
-        value = float(function(*arguments))
-        best = min(best, time.perf_counter() - start)
-    return value, best
 
 
 def main() -> int:

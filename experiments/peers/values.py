@@ -16,7 +16,6 @@ import csv
 import importlib
 import io
 import sys
-import time
 import warnings
 from pathlib import Path
 
@@ -28,6 +27,7 @@ from kernelcal.measures import AUROC, ICI, CalibrationIntercept, CalibrationSlop
 sys.path.append(str(Path(__file__).resolve().parents[1]))  # of what all experiments share
 
 import outputs
+from timing import fastest
 
 TABLE = outputs.tables() / "peers_values.csv"
 ROWS = 5000
@@ -201,15 +201,6 @@ LINES = (  # data, measure, ours, package, theirs, allowed difference, why they 
     ),
     (MEMBERS, "CRPS of ensembles", kc.crps, "torchmetrics", torch_crps, 1e-5, ""),
 )
-
-
-def fastest(function, *arguments):
-    best, value = np.inf, np.nan
-    for _ in range(5):
-        start = time.perf_counter()
-        value = float(function(*arguments))
-        best = min(best, time.perf_counter() - start)
-    return value, best
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""Draws depend on seed, draw and row alone; ranks count ties against rejection; min-p is exact."""
+"""Draws depend on seed and draw alone; ranks count ties against rejection; min-p is exact."""
 
 import itertools
 
@@ -25,35 +25,6 @@ def test_a_draw_does_not_depend_on_its_batch():
     )  # nor a row on those after it
     assert not np.array_equal(Draws(4, "draws of a test").uniforms(0, 20, 101), whole)
     assert len(np.unique(whole)) == whole.size
-
-
-@given(st.integers(0, 2**62), st.integers(1, 9))
-def test_numbers_of_a_row_are_the_same_alone_in_a_run_and_in_any_order(first, n):
-    source = Draws(3, "draws of a test")
-    run = source.uniforms(2, 5, n, first)
-    order = np.arange(n)[::-1]
-    np.testing.assert_array_equal(source.uniforms_at(2, 5, first + order), run[:, order])
-    np.testing.assert_array_equal(source.uniforms(2, 5, 1, first + n - 1), run[:, -1:])
-    if first < 1000:
-        np.testing.assert_array_equal(run, source.uniforms(2, 5, first + n)[:, first:])
-
-
-def test_targets_follow_the_row():
-    p = np.random.default_rng(0).dirichlet(np.ones(3), 30)
-    whole = Draws(1, "draws of a test").targets(kc.Categorical(p), 0, 9)
-    rows = np.random.default_rng(1).permutation(30)
-    np.testing.assert_array_equal(
-        Draws(1, "draws of a test").targets(kc.Categorical(p[7:12]), 0, 9, range(7, 12)), whole[:, 7:12]
-    )
-    np.testing.assert_array_equal(
-        Draws(1, "draws of a test").targets(kc.Categorical(p[rows]), 0, 9, rows), whole[:, rows]
-    )
-    mixture = kc.Mixture(np.full((30, 2), 0.5), [kc.Normal(p[:, 0], p[:, 1]), kc.Normal(p[:, 2], p[:, 1])])
-    whole = Draws(1, "draws of a test").targets(mixture, 0, 9)  # two numbers a target
-    np.testing.assert_array_equal(
-        Draws(1, "draws of a test").targets(mixture[7:12], 0, 9, range(7, 12)), whole[:, 7:12]
-    )
-    np.testing.assert_array_equal(Draws(1, "draws of a test").targets(mixture[rows], 0, 9, rows), whole[:, rows])
 
 
 def test_seeds_follow_spec_7():

@@ -1,11 +1,11 @@
-"""Random numbers of rows that are known by a key: the published generator, cut anyhow, and uniform."""
+"""The generator that counts: published vectors, NumPy, cut anyhow, and uniform."""
 
 import numpy as np
 import pytest
 from scipy.stats import kstest, norm
 
 from kernelcal.inference import philox
-from kernelcal.inference.philox import keyed_words, philox4x32
+from kernelcal.inference.philox import keyed_words, philox4x32, philox_words
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,18 @@ from kernelcal.inference.philox import keyed_words, philox4x32
 def test_published_vectors(counter, key, words):
     found = philox4x32(np.array(counter, dtype=np.uint64)[:, None], tuple(key))
     assert [f"{int(word):08x}" for word in found[:, 0]] == words.split()
+
+
+@pytest.mark.parametrize("place", [(0, 0, 0), (6, 0, 3), (2**64 - 2, 5, 0), (2**63, 2**64 - 1, 2**40)])
+def test_wide_words_are_those_of_numpy(place):
+    """Its generator counts before it computes, and from a full first word to the second."""
+    key = np.array([0x123456789ABCDEF0, 7], dtype=np.uint64)
+    counter = np.array([*place, 0], dtype=np.uint64)
+    expected = np.random.Philox(key=key, counter=counter).random_raw(12).reshape(3, 4).T
+    after = [place[0] + (place[1] << 64) + k for k in (1, 2, 3)]
+    first, second = (np.array([(x >> shift) % 2**64 for x in after], dtype=np.uint64) for shift in (0, 64))
+    found = philox_words(key, first, second, np.full(3, place[2], dtype=np.uint64))
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_words_are_those_of_a_loop(monkeypatch):

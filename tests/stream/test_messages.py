@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kernelcal.errors import InputError, MissingExtraError
-from kernelcal.stream import batches, evaluate_files, evaluate_frame, formats, lines
+from kernelcal.stream import OnePass, batches, evaluate_batches, evaluate_files, evaluate_frame, formats, lines
 
 pd = pytest.importorskip("pandas")
 _spec = importlib.util.spec_from_file_location("stream_subjects_too", Path(__file__).with_name("subjects.py"))
@@ -26,6 +26,15 @@ def frame():
 def refused(message, given, **options):
     with pytest.raises(InputError, match=message):
         evaluate_files(given, **{**OPTIONS, **options})
+
+
+def test_options_of_groups_are_refused_before_a_file_is_opened(tmp_path):
+    """However rows come: in files, in partitions, or in batches of an engine."""
+    message = "pool_groups must be a whole number from 1 to 49"
+    refused(message, tmp_path / "nothing.csv", pool_groups=50)
+    for evaluate in (evaluate_frame, evaluate_batches, OnePass.of):
+        with pytest.raises(InputError, match=message):
+            evaluate(None, **OPTIONS, pool_groups=50)
 
 
 @pytest.mark.parametrize("row", [0, 37, 599])

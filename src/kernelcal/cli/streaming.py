@@ -200,7 +200,7 @@ def run_in_parts(
     """Say what was found and what will be done, do it, print and save; returns values for JSON, and the result."""
     run = replace(options.run, draws=draws_for_gates(options, DRAWS_OF_A_PASS))
     _refuse_engine(options)
-    asked, like = {**sketch_options(run), "pool_groups": options.pool_groups}, _like(options)
+    asked, like = sketch_options(run, pool_groups=options.pool_groups), _like(options)
     survey = survey_files(paths, with_key(reading, options.key)).counted_from(_first_row(options, like))
     with _client(options.dask) as client:
         begun = prepared(

@@ -1,7 +1,7 @@
 """From a statistic to a p-value."""
 
 from kernelcal.inference.bounded import BoundedError, acceptance_threshold, bounded_error
-from kernelcal.inference.draws import WORDS, Draws, philox_words
+from kernelcal.inference.draws import Draws
 from kernelcal.inference.given import ColumnProfile, GivenResult, PlaceFinding
 from kernelcal.inference.intervals import (
     INTERVAL_METHODS,
@@ -44,7 +44,7 @@ from kernelcal.inference.laws import (
     known_null,
     one_member,
 )
-from kernelcal.inference.philox import keyed_words
+from kernelcal.inference.philox import WORDS, keyed_words, philox_words
 from kernelcal.inference.redrawn import CoupledRows, Redrawn, RedrawnValues, Sliced, band_draws
 from kernelcal.inference.reliability_curves import class_reliability, class_reliability_of, reliability, reliability_of
 from kernelcal.inference.reliability_result import ClassReliability, Reliability

@@ -36,7 +36,6 @@ __all__ = [
     "Layout",
     "constant",
     "hubverse_layout",
-    "is_hubverse",
     "is_long",
     "pivot_draws",
     "pivot_quantiles",
@@ -76,11 +75,6 @@ _OF_HUBS = ("type", "quantile", "value")  # hubs before hubverse: COVID-19, infl
 _FORMS = {"quantile": "quantiles", "sample": "samples", "pmf": "classes", "cdf": "thresholds"}
 _OF_CATEGORIES = ("classes", "thresholds")
 _ASIDE = ("pmf", "cdf")  # read where nothing before them is there
-
-
-def is_hubverse(source: Source) -> bool:
-    """Tell whether a table has the three columns that every hubverse table has."""
-    return set(_HUBVERSE) <= set(source.names)
 
 
 def _of_hub(source: Source) -> tuple[str, str, str] | None:

@@ -1,6 +1,5 @@
 """Rows that are larger than memory: files, data frames and batches of any engine, read in parts, anywhere."""
 
-from kernelcal.stream.batches import with_key
 from kernelcal.stream.main import (
     StreamResult,
     evaluate_files,
@@ -8,8 +7,6 @@ from kernelcal.stream.main import (
     explain_files,
     keep_within,
     prepared,
-    read_options,
-    sketch_options,
 )
 from kernelcal.stream.named import (
     cases_of,
@@ -22,6 +19,7 @@ from kernelcal.stream.named import (
 )
 from kernelcal.stream.on_dask import cluster
 from kernelcal.stream.one_pass import OnePass, evaluate_batches, sample_batches
+from kernelcal.stream.options import read_options, sketch_options, with_key
 from kernelcal.stream.paths import evaluate_path, read_together, too_much, why_too_large
 from kernelcal.stream.survey import find_files, in_pieces, is_many, size_of, survey_files
 

@@ -53,7 +53,6 @@ __all__ = [
     "keys_of",
     "label_columns",
     "roles_of",
-    "with_key",
 ]
 
 
@@ -123,22 +122,8 @@ _REFUSED = {
     "truth": "outcomes of a second file are joined to all rows at once (or write them beside the predictions)",
     "model_column": "one pass is about one model",
 }
-_KEYED = "rows of one pass are told apart by key= (--key): say key='id' in place of row_id='id'"
 _BESIDE = ("groups", "given", "clusters", "time", "horizon", "series")  # what is known of rows, all of them at once
 _WHOLE = "Files that fit into memory are read at once with a larger --memory"
-
-
-def with_key(options: ReadOptions, key: Any) -> ReadOptions:
-    """Options with the columns that tell rows apart: a name, several with commas or in a list, or None."""
-    if options.row_id is not None:
-        raise InputError(_KEYED)
-    if key is None:
-        return options
-    several = list(key) if isinstance(key, list | tuple) else [None]
-    names: list[Any] = key.split(",") if isinstance(key, str) else several
-    if not names or not all(isinstance(name, str) and name.strip() for name in names):
-        raise InputError(f"key must be the name of a column that tells rows apart, or a list of names, got {key!r}")
-    return replace(options, row_id=",".join(name.strip() for name in names))
 
 
 def keys_of(options: ReadOptions) -> tuple[str, ...]:

@@ -5,27 +5,27 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
-from kernelcal.cases import Case, refuse_lens
+from kernelcal.cases import Case
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS_OF_A_PASS, SIGNIFICANCE
 from kernelcal.dependence import suspicions
 from kernelcal.errors import InputError
 from kernelcal.evaluation import Plan, Step, size_in_words
 from kernelcal.io import ReadOptions, explained, how_found
 from kernelcal.io.columns import count
-from kernelcal.kernels import Laplacian
 from kernelcal.lenses import Lens
 from kernelcal.pairs import RandomFourier, thread_count, threaded_stream
 from kernelcal.predictions import is_in_chunks, is_in_parts
 from kernelcal.runs import Progress, Run
 from kernelcal.sketch import GroupedSketch, Sketch, SketchResult, empty_like
 from kernelcal.stream.adding import SketchedRows, placed_batches, sum_rows
-from kernelcal.stream.batches import Place, with_key
+from kernelcal.stream.batches import Place
 from kernelcal.stream.formats import BATCH_BYTES, Columns
 from kernelcal.stream.on_dask import ChunkFrame, add_up_on, current_client, survey_frame, threads_of
+from kernelcal.stream.options import Asked
 from kernelcal.stream.survey import Survey, pilot_of, seconds_and_bytes, survey_files
 
 __all__ = [
@@ -35,8 +35,6 @@ __all__ = [
     "evaluate_frame",
     "explain_files",
     "prepared",
-    "read_options",
-    "sketch_options",
 ]
 
 
@@ -87,7 +85,6 @@ class StreamResult(SketchResult):
         return {"read": self.read, "plan": self.plan.to_dict(), **super().to_dict()}
 
 
-_OF_SKETCH = ("prediction_kernel", "target_kernel", "bins", "second_moments")
 _LIBRARIES = 1e8  # bytes of Python and the libraries
 _BYTES = _LIBRARIES + 2e8  # and of what is at work for a batch
 LEAST = _BYTES - _LIBRARIES + 3 * BATCH_BYTES  # bytes of any pass, beside the libraries
@@ -181,17 +178,15 @@ def evaluate_files(
     >>> folder.cleanup()
     """
     run = Run(confidence_level=confidence_level, alpha=alpha, draws=draws, rng=rng, progress=progress, engine=engine)
-    options = {**sketch_options(run, sketch), "pool_groups": pool_groups}
-    asked = with_key(read_options(columns), key)
-    refuse_lens(lens)
+    asked = Asked.of(run, columns, key=key, lens=lens, sketch=sketch, pool_groups=pool_groups)
     given = [paths] if isinstance(paths, str) or hasattr(paths, "__fspath__") else list(paths)
-    survey = survey_files(given, asked)
+    survey = survey_files(given, asked.columns)
     begun = prepared(
         survey,
         lambda _: lens,
         why=f"{size_in_words(survey.bytes)} in {count(survey.files, 'file')}",
         run=run,
-        options=options,
+        options=asked.sketch,
         dask=client is not None,
         client=client,
     )
@@ -260,9 +255,7 @@ def evaluate_frame(
     of_arrays = isinstance(frame, tuple) and len(frame) == 2 and all(map(is_in_chunks, frame))
     if of_arrays:  # what is said beside them is an array too, and refused by its name
         columns = {name: name if getattr(x, "shape", ()) else x for name, x in columns.items()}
-    options = {**sketch_options(run, sketch), "pool_groups": pool_groups}
-    asked = with_key(read_options(columns), key)
-    refuse_lens(lens)
+    asked = Asked.of(run, columns, key=key, lens=lens, sketch=sketch, pool_groups=pool_groups)
     if of_arrays:
         frame = ChunkFrame(*frame)
     if not is_in_parts(frame):
@@ -271,13 +264,13 @@ def evaluate_frame(
             f"{type(frame).__name__}: use kernelcal.evaluate(y, predictions) for arrays, evaluate_batches for batches"
         )
     client = current_client() if client is None else client
-    survey = survey_frame(frame, asked, client)
+    survey = survey_frame(frame, asked.columns, client)
     begun = prepared(
         survey,
         lambda _: lens,
         why=survey.name,
         run=run,
-        options=options,
+        options=asked.sketch,
         dask=True,
         client=client,
     )
@@ -384,44 +377,6 @@ def keep_within(begun: Pass, memory: int | None) -> None:
 def least_in_words(size: float) -> str:
     """Return the option that allows so many bytes, as it is typed."""
     return f"--memory {math.ceil(size / 1e6)}MB"
-
-
-def sketch_options(run: Run, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Options of the sketch of a run, or refuse them before anything is read."""
-    if more is not None and not isinstance(more, Mapping):
-        raise InputError(f"sketch must be a mapping of options, such as {{'bins': 20}}, got {more!r}")
-    unknown = next((name for name in more or {} if name not in _OF_SKETCH), None)
-    if unknown is not None:
-        what = "is an option of its own" if unknown in ("draws", "rng", "engine") else "is no option of a sketch"
-        raise InputError(f"sketch holds {unknown!r}, which {what}: its options are {', '.join(_OF_SKETCH)}")
-    engine = {} if run.engine is None else {"engine": run.engine}
-    options = {"draws": run.draws, "rng": run.rng, **engine, **(more or {})}
-    Sketch(**{"prediction_kernel": Laplacian(), **options})  # refuses what is wrong
-    return options
-
-
-def read_options(columns: Mapping[str, Any]) -> ReadOptions:
-    """Options as the command line has them: lists of names are text with commas."""
-    known = ReadOptions.known()
-    unknown = next((name for name in columns if name not in known), None)
-    if unknown is not None:
-        raise InputError(
-            f"there is no option {unknown!r} for rows of files and tables: options are {', '.join(sorted(known))}"
-        )
-    array = next((name for name, x in columns.items() if getattr(x, "shape", ())), None)
-    if array is not None:
-        raise InputError(
-            f"{array}= names columns of files and tables, got {type(columns[array]).__name__} of shape "
-            f"{columns[array].shape}: pass a name; arrays go with arrays, kernelcal.evaluate(y, p, {array}=...)"
-        )
-    said: dict[str, Any] = {name: x if _plain(x) else ",".join(map(str, x)) for name, x in columns.items()}
-    if columns.get("where") is not None:
-        said["where"] = [columns["where"]] if isinstance(columns["where"], str) else list(columns["where"])
-    return ReadOptions(**said)
-
-
-def _plain(value: Any) -> bool:
-    return isinstance(value, str) or not isinstance(value, Iterable)
 
 
 def explain_files(paths: Any, options: ReadOptions, command: Sequence[str]) -> str:

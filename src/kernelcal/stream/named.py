@@ -40,8 +40,8 @@ from kernelcal.io import (
     table_columns,
 )
 from kernelcal.runs import Run
-from kernelcal.stream.main import read_options
 from kernelcal.stream.one_pass import evaluate_batches
+from kernelcal.stream.options import read_options
 from kernelcal.stream.paths import read_together
 from kernelcal.stream.survey import find_files, is_many
 

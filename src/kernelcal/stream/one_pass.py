@@ -9,7 +9,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernelcal.cases import refuse_lens
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS_OF_A_PASS, SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.evaluation import Plan, Step
@@ -18,13 +17,13 @@ from kernelcal.io.columns import count, identities, mixed
 from kernelcal.lenses import Lens
 from kernelcal.pairs import RandomFourier
 from kernelcal.runs import Run
-from kernelcal.sketch import Sketch, checked_pool, empty_like, refuse_other_groups
+from kernelcal.sketch import Sketch, empty_like
 from kernelcal.stream.adding import SketchedRows, sum_rows
-from kernelcal.stream.batches import Labels, Place, Roles, batch_of, keys_of, label_columns, roles_of, with_key
+from kernelcal.stream.batches import Labels, Place, Roles, batch_of, keys_of, label_columns, roles_of
 from kernelcal.stream.formats import HEAD
-from kernelcal.stream.looking import LOOKED, smallest
-from kernelcal.stream.main import StreamResult, read_options, sketch_options
-from kernelcal.stream.survey import seconds_and_bytes
+from kernelcal.stream.main import StreamResult
+from kernelcal.stream.options import Asked, with_key
+from kernelcal.stream.survey import LOOKED, seconds_and_bytes, smallest
 from kernelcal.stream.tables import Batches, columns_of, joined_tables, table_rows
 
 __all__ = ["OnePass", "evaluate_batches", "sample_batches"]
@@ -33,7 +32,6 @@ __all__ = ["OnePass", "evaluate_batches", "sample_batches"]
 _EACH = 2**36  # numbers of rows that a partition has for its own
 _PARTITIONS = 2**16
 _SLICE = 65_536  # rows that are looked at together
-_DEFAULTS: dict[str, Any] = {"draws": DRAWS_OF_A_PASS, "rng": 0, "engine": None}
 _BY_PLACE = (
     "rows are known by their place: {}. Another order is another draw of the same test; key= names columns that tell "
     "rows apart, for the same p-value in any order"
@@ -125,30 +123,20 @@ class OnePass:
         OnePass
         """
         run = Run(confidence_level=confidence_level, alpha=alpha, draws=draws, rng=rng, engine=engine)
-        options, asked = _checked(run, sketch, like, lens, with_key(read_options(columns), key), pool_groups)
-        return cls._begun(Batches.of(batches), asked, run, options, like, lens, whole=True)[0]
+        asked = Asked.of(run, columns, key=key, lens=lens, sketch=sketch, pool_groups=pool_groups, like=like)
+        return cls._begun(Batches.of(batches), asked, whole=True)[0]
 
     @classmethod
-    def _begun(
-        cls,
-        batches: Batches,
-        asked: ReadOptions,
-        run: Run,
-        options: Mapping[str, Any],
-        like: Sketch | None,
-        lens: Lens | None,
-        *,
-        whole: bool,
-    ) -> tuple[Self, Batches, int]:
+    def _begun(cls, batches: Batches, asked: Asked, *, whole: bool) -> tuple[Self, Batches, int]:
         """Look at all batches, or at the first rows alone; also what to go through then, and its rows where known."""
         first, batches = batches.held(HEAD if whole else LOOKED)
         if not sum(table.num_rows for table in first):
             raise InputError(f"{batches.name}: there are no rows")
         head = Arrays(batches.name, arrow_arrays(batches.name, joined_tables(first).slice(0, HEAD)))
-        texts = label_columns(head, asked)
-        looked = _Looked.of(batches.start() if whole else iter([joined_tables(first).slice(0, LOOKED)]), asked, texts)
+        columns, texts = asked.columns, label_columns(head, asked.columns)
+        looked = _Looked.of(batches.start() if whole else iter([joined_tables(first).slice(0, LOOKED)]), columns, texts)
         sample = looked.sample
-        roles = roles_of(head, Labels.of(looked.labels, texts[0]) if looked.labels else None, asked)
+        roles = roles_of(head, Labels.of(looked.labels, texts[0]) if looked.labels else None, columns)
         place = Place("of the rows that were looked at first", 0, 0)
         try:
             found = batch_of(columns_of(sample, roles.names, place.name), roles, place)
@@ -161,11 +149,12 @@ class OnePass:
                 f"fewer than 2 of the {count(sample.num_rows)} looked at first are left: are target and missing values "
                 "as expected?"
             )
-        pilot = found.case.through(lens)
-        empty = empty_like(pilot, options, like)
+        pilot = found.case.through(asked.lens)
+        empty = empty_like(pilot, asked.sketch, asked.like)
         size = seconds_and_bytes(pilot, empty)
-        notes = () if whole or like is not None else (_FIRST.format(sample.num_rows),)
-        begun = cls(roles, empty, lens, replace(run, progress=None), batches.name, found.description, *size, notes)
+        notes = () if whole or asked.like is not None else (_FIRST.format(sample.num_rows),)
+        run = replace(asked.run, progress=None)
+        begun = cls(roles, empty, asked.lens, run, batches.name, found.description, *size, notes)
         return begun, batches, looked.rows if whole else 0
 
     def sums(self, batches: Any, partition: int | None = None) -> bytes:
@@ -314,10 +303,10 @@ def evaluate_batches(
     ([1000, 1000], True)
     """
     run = Run(confidence_level=confidence_level, alpha=alpha, draws=draws, rng=rng, progress=progress, engine=engine)
-    options, asked = _checked(run, sketch, like, lens, with_key(read_options(columns), key), pool_groups)
+    asked = Asked.of(run, columns, key=key, lens=lens, sketch=sketch, pool_groups=pool_groups, like=like)
     given = Batches.of(batches)
     whole = given.again and like is None
-    begun, given, total = OnePass._begun(given, asked, run, options, like, lens, whole=whole)
+    begun, given, total = OnePass._begun(given, asked, whole=whole)
     started, done = time.perf_counter(), 0
 
     def tell(rows: int) -> None:
@@ -404,31 +393,6 @@ def _refuse_wrong(table: Any, number: int, roles: Roles) -> None:
     for columns in table_rows(table, roles.names, place.name):
         batch_of(columns, roles, place)
         place = place.after(len(next(iter(columns.values()))))
-
-
-def _checked(
-    run: Run,
-    sketch: Mapping[str, Any] | None,
-    like: Sketch | None,
-    lens: Lens | None,
-    asked: ReadOptions,
-    pool_groups: int | None,
-) -> tuple[dict[str, Any], ReadOptions]:
-    """Options of the sketch, and what was said of columns, before anything is read."""
-    options = {**sketch_options(run, sketch), "pool_groups": checked_pool(pool_groups)}
-    refuse_lens(lens)
-    if like is None:
-        return options, asked
-    if not isinstance(like, Sketch):
-        raise InputError(f"like must be a Sketch, whose settings are taken, got {type(like).__name__}")
-    own = {"draws": like.draws, "rng": like.seed, "engine": like.engine}
-    other = next((name for name, x in own.items() if options.get(name) not in (_DEFAULTS.get(name), x)), None)
-    refuse_other_groups(like, asked.groups)
-    if sketch or pool_groups is not None or other is not None:
-        raise InputError(
-            f"{other or ('sketch' if sketch else 'pool_groups')}= is said, and like= has its own settings: leave it out"
-        )
-    return options, asked
 
 
 def _first_row(partition: int | None, roles: Roles) -> int:

@@ -20,7 +20,8 @@ from kernelcal.predictions import ScorePredictions
 from kernelcal.runs import Run
 from kernelcal.stream.batches import batch_of
 from kernelcal.stream.formats import Columns
-from kernelcal.stream.main import LEAST, evaluate_files, least_in_words, read_options
+from kernelcal.stream.main import LEAST, evaluate_files, least_in_words
+from kernelcal.stream.options import read_options
 from kernelcal.stream.survey import FilePart, Survey, find_files, in_pieces, is_many, size_of, survey_files
 
 __all__ = ["evaluate_path", "read_together", "too_much", "why_too_large"]

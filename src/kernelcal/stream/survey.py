@@ -22,9 +22,9 @@ from kernelcal.io.columns import count, missing_words
 from kernelcal.sketch import Sketch
 from kernelcal.stream.batches import Labels, Place, Roles, batch_of, label_columns, roles_of
 from kernelcal.stream.formats import Columns, CsvBlocks, InPieces, Parquet, Piece
-from kernelcal.stream.looking import join_columns, smallest, take_rows
 
 __all__ = [
+    "LOOKED",
     "Compute",
     "FilePart",
     "Survey",
@@ -35,10 +35,12 @@ __all__ = [
     "places",
     "seconds_and_bytes",
     "size_of",
+    "smallest",
     "survey_files",
 ]
 
 
+LOOKED = 2_048  # rows
 _DELIMITERS = {".csv": ",", ".txt": ",", ".tsv": "tab"}
 _PARQUET = (".parquet", ".pq")
 _SUFFIXES = (*_PARQUET, *_DELIMITERS)
@@ -298,7 +300,7 @@ def pilot_of(survey: Survey) -> tuple[Case, str]:
             for part, slices in zip(survey.parts, _slices(survey), strict=True)
             if slices
         ]
-        whole = join_columns([columns for some in survey.compute(calls) for columns in some])
+        whole = _join_columns([columns for some in survey.compute(calls) for columns in some])
     batch = batch_of(whole, survey.roles, Place(survey.name, 0, 0))
     if batch.case is None or len(batch.case) < 2:
         looked = len(next(iter(whole.values())))
@@ -313,7 +315,7 @@ def _by_keys(survey: Survey) -> Columns:
     found: list[tuple[np.ndarray, Columns]] = []
     for first in range(0, len(survey.parts), _WAVE):
         calls = [(_smallest_of, (part, survey.roles)) for part in survey.parts[first : first + _WAVE]]
-        ids, columns = smallest(iter([*found, *survey.compute(calls)]), take_rows, join_columns)
+        ids, columns = smallest(iter([*found, *survey.compute(calls)]), _take_rows, _join_columns)
         found = [] if columns is None else [(ids, columns)]
     return found[0][1]
 
@@ -329,7 +331,7 @@ def _smallest_of(part: Any, roles: Roles) -> tuple[np.ndarray, Columns]:
                 yield roles.identities(columns), columns
             place = place.after(len(next(iter(columns.values()))))
 
-    ids, columns = smallest(parts(), take_rows, join_columns)
+    ids, columns = smallest(parts(), _take_rows, _join_columns)
     return ids, {} if columns is None else columns
 
 
@@ -372,3 +374,45 @@ def seconds_and_bytes(case: Case, empty: Sketch) -> tuple[float, int]:
     started = time.perf_counter()
     sketch.updated(case)
     return (time.perf_counter() - started) / len(case), len(pickle.dumps(sketch))
+
+
+def smallest(
+    parts: Iterable[tuple[np.ndarray, Any]],
+    take: Callable[[Any, np.ndarray], Any],
+    join: Callable[[list[Any]], Any],
+) -> tuple[np.ndarray, Any]:
+    """Rows of the smallest identities among all parts, in their order: the same for any order and any parts.
+
+    Parameters
+    ----------
+    parts : iterable of (identities, rows)
+        Rows in any form.
+    take, join : callable
+        Some rows by their places, and rows one after the other.
+
+    Returns
+    -------
+    tuple
+        Identities in ascending order, at most 2,048, and their rows; None of no rows. What this gives of some parts may
+        be a part again.
+    """
+    found = np.zeros(0, dtype=np.uint64)
+    held: Any = None
+    for identities, rows in parts:
+        full = len(found) == LOOKED
+        places = np.flatnonzero(identities < found[-1]) if full else np.arange(len(identities))
+        if len(places):
+            some, known = take(rows, places), np.append(found, identities[places])
+            order = np.argsort(known, kind="stable")[:LOOKED]
+            found, held = known[order], take(some if held is None else join([held, some]), order)
+    return found, held
+
+
+def _take_rows(columns: Columns, places: np.ndarray) -> Columns:
+    """Some rows of columns."""
+    return {name: column[places] for name, column in columns.items()}
+
+
+def _join_columns(parts: list[Columns]) -> Columns:
+    """Columns one after the other."""
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

@@ -272,10 +272,8 @@ class _RedrawnValues(Draws):
         super().__init__(rng, "draws of the PIT test")
         self._values = values if values.continuous else _Ends(values)
 
-    def targets(
-        self, predictions: Drawable, start: int, stop: int, rows: range | np.ndarray | None = None
-    ) -> np.ndarray:
-        return super().targets(self._values, start, stop, rows)
+    def targets(self, predictions: Drawable, start: int, stop: int) -> np.ndarray:
+        return super().targets(self._values, start, stop)
 
 
 @dataclass(frozen=True, eq=False)
