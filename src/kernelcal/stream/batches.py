@@ -138,7 +138,12 @@ def with_key(options: ReadOptions, key: Any) -> ReadOptions:
     names: list[Any] = key.split(",") if isinstance(key, str) else several
     if not names or not all(isinstance(name, str) and name.strip() for name in names):
         raise InputError(f"key must be the name of a column that tells rows apart, or a list of names, got {key!r}")
-    return replace(options, row_id=",".join(name.strip() for name in names))
+    names = names if isinstance(key, list | tuple) else [name.strip() for name in names]
+    _listed(names)
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"key names the column {twice!r} twice: name each column once, got {key!r}")
+    return replace(options, row_id=",".join(names))
 
 
 def keys_of(options: ReadOptions) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
@@ -15,7 +15,7 @@ from kernelcal.dependence import suspicions
 from kernelcal.errors import InputError
 from kernelcal.evaluation import Plan, Step, size_in_words
 from kernelcal.io import ReadOptions, explained, how_found
-from kernelcal.io.columns import count
+from kernelcal.io.columns import checked_options, count
 from kernelcal.kernels import Laplacian
 from kernelcal.lenses import Lens
 from kernelcal.pairs import RandomFourier, thread_count, threaded_stream
@@ -414,14 +414,7 @@ def read_options(columns: Mapping[str, Any]) -> ReadOptions:
             f"{array}= names columns of files and tables, got {type(columns[array]).__name__} of shape "
             f"{columns[array].shape}: pass a name; arrays go with arrays, kernelcal.evaluate(y, p, {array}=...)"
         )
-    said: dict[str, Any] = {name: x if _plain(x) else ",".join(map(str, x)) for name, x in columns.items()}
-    if columns.get("where") is not None:
-        said["where"] = [columns["where"]] if isinstance(columns["where"], str) else list(columns["where"])
-    return ReadOptions(**said)
-
-
-def _plain(value: Any) -> bool:
-    return isinstance(value, str) or not isinstance(value, Iterable)
+    return ReadOptions(**checked_options(columns))
 
 
 def explain_files(paths: Any, options: ReadOptions, command: Sequence[str]) -> str:
