@@ -45,7 +45,9 @@ def test_a_file_that_is_refused_is_named(tmp_path, capsys):
     assert Monitor.load(tmp_path / "s.npz").keys == {"monday.csv"}
 
 
-@pytest.mark.parametrize("option", [["--measures", "slope"], ["--groups", "site"], ["--json"]])
+@pytest.mark.parametrize(
+    "option", [["--measures", "slope"], ["--groups", "site"], ["--json"], ["--fail-below", "0.5"], ["--alpha", "0.2"]]
+)
 def test_a_page_of_a_history_has_no_rows(option, tmp_path, capsys):
     Monitor().update(P > 0.5, P).save(tmp_path / "s.npz")
     assert main(["report", "--state", str(tmp_path / "s.npz"), "-o", str(tmp_path / "page.html"), *option]) == 2

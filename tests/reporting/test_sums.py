@@ -169,3 +169,25 @@ def test_the_command_line(tmp_path, capsys):
     assert "leave out the files, or leave out --state" in capsys.readouterr().err
     assert main(["report", "--state", str(state), "-o", str(page), "--fail-below", "0.001"]) == 2
     assert "sums of 99 draws give no p-value below 0.01" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["--where site=south", "--target y", "--kind logits", "--draws 99", "--seed 3", "--truth a.csv", "--all-draws"],
+)
+def test_what_a_page_of_sums_would_not_heed_is_refused(option, tmp_path, capsys):
+    state, page = tmp_path / "sums.npz", tmp_path / "page.html"
+    _one().save(state)
+    assert main(["report", "--state", str(state), "-o", str(page), *option.split()]) == 2
+    assert f"which hold no rows: leave out {option.split()[0]}, or name the files" in capsys.readouterr().err
+    assert not page.exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"abc", b"PK\x03\x04 cut"])
+def test_a_state_that_is_damaged_may_be_of_either_kind(content, tmp_path, capsys):
+    state = tmp_path / "sums.npz"
+    state.write_bytes(content)
+    assert main(["report", "--state", str(state), "-o", str(tmp_path / "page.html")]) == 2
+    assert (
+        "is neither the state of kernelcal monitor nor sums of evaluate --save or merge -o" in capsys.readouterr().err
+    )

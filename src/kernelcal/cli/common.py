@@ -19,10 +19,11 @@ from kernelcal.pairs import ENGINES, Engine
 from kernelcal.predictions import RealPredictions
 from kernelcal.stream import is_many
 
-__all__ = ["bar", "check_lens", "engine_of", "lens_of", "seed", "spread_out", "with_engine"]
+__all__ = ["bar", "check_lens", "engine_of", "lens_of", "refuse_beside_state", "seed", "spread_out", "with_engine"]
 
 
 _BAR = 30
+_OF_PAGES = ("command", "files", "state", "output", "title", "said")
 
 
 @contextmanager
@@ -130,3 +131,15 @@ def _hidden(path: Path, folder: Path) -> bool:
     """Tell whether a file in a folder is one of those that other programs put there, such as ``_SUCCESS``."""
     parts = path.relative_to(folder).parts if folder.is_dir() else (path.name,)
     return any(part.startswith((".", "_")) for part in parts)
+
+
+def refuse_beside_state(options: argparse.Namespace, what: str, hold: str, more: Sequence[str] = ()) -> None:
+    """Refuse all that a page of a state would not heed: files, and options about rows and tests."""
+    if options.files:
+        raise InputError(f"--state is a page of {what} alone: leave out the files, or leave out --state")
+    for name, value in vars(options).items():
+        if name not in (*_OF_PAGES, *more) and value != options.usual(name):
+            raise InputError(
+                f"--state is a page of {what} alone, which {hold} no rows: leave out --{name.replace('_', '-')}, or "
+                "name the files instead of --state"
+            )

@@ -174,7 +174,7 @@ def _add_report(commands: Any) -> argparse.ArgumentParser:
     )
     page.add_argument("--title", metavar="TEXT", help="title of the page (default: what it is about)")
     _add_models(page.add_argument_group("the models"), plot=False)
-    page.set_defaults(refuses=refuse_measures)
+    page.set_defaults(refuses=refuse_measures, usual=page.get_default)
     return page
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kernelcal.cli.common import bar, lens_of, spread_out
+from kernelcal.cli.common import bar, lens_of, refuse_beside_state, spread_out
 from kernelcal.cli.ending import say
 from kernelcal.cli.gates import draws_for_gates, ended_by, judged, refuse_few_draws
 from kernelcal.defaults import DRAWS_OF_A_PASS
@@ -56,7 +56,7 @@ _MERGED = (
     "Tables that are to be added up are saved with --like FIRST.npz, which takes the lengthscales of the first and "
     "numbers rows on, and with --first-row N besides where several follow the first; or all of them with --key NAMES"
 )
-_OF_ROWS = ("groups", "lens", "measures", "within", "given", "clusters", "horizon", "weights")
+_OF_SUMS = ("confidence_level", "alpha", "json", "fail_below", "fail_above")  # what is asked of them when they are read
 _DIGITS = 40  # characters of a size: beyond, no machine has it
 
 
@@ -297,14 +297,7 @@ def run_sums_page(options: argparse.Namespace) -> int:
     """Write the page of saved sums, for ``kernelcal report --state``; returns the exit status."""
     from kernelcal.reporting import sums_page
 
-    if options.files:
-        raise InputError("--state is a page of sums alone: leave out the files, or leave out --state")
-    asked = next((name for name in _OF_ROWS if getattr(options, name.replace("-", "_"), None)), None)
-    if asked is not None:
-        raise InputError(
-            f"--state is a page of sums alone, which hold no rows: leave out --{asked}, or name the files instead of "
-            "--state"
-        )
+    refuse_beside_state(options, "sums", "hold", _OF_SUMS)
     run, sketch = Run(confidence_level=options.confidence_level, alpha=options.alpha), load_sketch(options.state)
     refuse_few_draws(options, sketch.draws)
     read = f"sums of {options.state}: {sketch.n:,} rows"

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernelcal.arrays import as_array, to_numpy
+from kernelcal.arrays import to_numpy
 from kernelcal.cases import Case
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS_OF_A_PASS, SIGNIFICANCE
 from kernelcal.errors import InputError
@@ -17,7 +17,7 @@ from kernelcal.predictions import as_predictions
 from kernelcal.runs import Run
 from kernelcal.sketch.findings import SketchResult, findings
 from kernelcal.sketch.rows import KeySet, RowSet, checked_keys, checked_rows
-from kernelcal.sketch.subject import Settings, Subject, refuse_different
+from kernelcal.sketch.subject import Settings, Subject, refuse_different, refuse_other_kind
 from kernelcal.sketch.sums import (
     Arrays,
     added,
@@ -25,7 +25,7 @@ from kernelcal.sketch.sums import (
     check_arrays,
     placed_for_sums,
     refuse_too_many,
-    settled,
+    sums_and_rows,
     sums_of,
 )
 from kernelcal.surroundings import InMemory, archive_bytes, checksum, read_archive, write_archive
@@ -284,10 +284,9 @@ class Sketch:
         Raises
         ------
         InputError
-            If settings or kinds of predictions differ, naming which, or if a row is in both.
+            If settings or kinds of predictions differ, naming which, if a row is in both, and for a sketch of groups.
         """
-        if not isinstance(other, Sketch):
-            raise InputError(f"a sketch is merged with a sketch, got {type(other).__name__}")
+        refuse_other_kind(self, other, Sketch)
         refuse_different(self._settings.plain(), other._settings.plain(), "the sketches")
         if other._subject is not None:
             self._refuse_other(other._subject)
@@ -337,9 +336,7 @@ class Sketch:
         InputError
             For sums of other settings, and where one row is in two intervals.
         """
-        given = {name: to_numpy(as_array(x)) for name, x in arrays.items()}
-        seen = [given.pop(name) for name in ("keys", "starts", "stops") if name in given]
-        sums = settled({name: np.asarray(x) for name, x in given.items()})
+        sums, seen = sums_and_rows(arrays)
         other = self.empty()
         if other._subject is None:
             raise InputError("a sketch that has seen no predictions cannot take sums: make it with Sketch.like(some)")

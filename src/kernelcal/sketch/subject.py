@@ -31,7 +31,7 @@ from kernelcal.runs import Run
 from kernelcal.statistics import ECE
 from kernelcal.statistics.binned import usual_questions
 
-__all__ = ["Settings", "Subject", "refuse_different"]
+__all__ = ["Settings", "Subject", "refuse_different", "refuse_other_kind"]
 
 
 _NUMBERS, _VECTORS = 16, 64  # frequencies of the default target kernel
@@ -135,6 +135,18 @@ def refuse_different(own: dict[str, Any], other: dict[str, Any], what: str) -> N
                 f"{what} differ in {name.replace('_', ' ')}: {value} and {other[name]}. Sums of different settings do "
                 "not add up: make one sketch and give sketch.empty() to every part"
             )
+
+
+def refuse_other_kind(own: Any, other: Any, kind: type) -> None:
+    """Refuse what is no sketch, and sums of groups where they would be lost."""
+    if not isinstance(other, kind):
+        raise InputError(f"a sketch is merged with a sketch, got {type(other).__name__}")
+    if hasattr(other, "columns") and not hasattr(own, "columns"):
+        raise InputError(
+            f"a sketch without groups is merged with one that holds groups "
+            f"({', '.join(column.name for column in other.columns)}), which would be lost: give the same groups with "
+            "all parts"
+        )
 
 
 _LARGEST = 1_500  # rows of a matrix of second moments

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from kernelcal.arrays import on_accelerator, resident, row_slices, to_numpy
+from kernelcal.arrays import as_array, on_accelerator, resident, row_slices, to_numpy
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.kernels import QuantileLevels, Stationary
@@ -44,7 +45,16 @@ from kernelcal.sketch.scores import (
 )
 from kernelcal.sketch.subject import Settings, Subject
 
-__all__ = ["Arrays", "added", "as_numbers", "check_arrays", "placed_for_sums", "refuse_too_many", "settled", "sums_of"]
+__all__ = [
+    "Arrays",
+    "added",
+    "as_numbers",
+    "check_arrays",
+    "placed_for_sums",
+    "refuse_too_many",
+    "sums_and_rows",
+    "sums_of",
+]
 
 
 Arrays = dict[str, np.ndarray]
@@ -71,9 +81,26 @@ def _one_way(name: str, x: np.ndarray) -> np.ndarray:
     return carried_floating(x) if _is_floating(name) else x
 
 
-def settled(arrays: Arrays) -> Arrays:
-    """Sums that were added by others, array by array, as `added` would have done it."""
-    return {name: _one_way(name, np.rint(x).astype(np.int64)) for name, x in arrays.items()}
+def sums_and_rows(arrays: Any) -> tuple[Arrays, list[np.ndarray]]:
+    """Sums that were added by others, array by array, as `added` would have done it, and which rows they are of."""
+    if not isinstance(arrays, Mapping):
+        raise InputError(
+            f"sums are a mapping of names to arrays, as sketch.arrays() gives it, got {type(arrays).__name__}"
+        )
+    given = {name: np.asarray(to_numpy(as_array(x))) for name, x in arrays.items()}
+    text = next((name for name, x in given.items() if x.dtype.kind not in "iufb"), None)
+    if text is not None:
+        raise InputError(f"sums are arrays of numbers, got {given[text].dtype} for {text!r}")
+    kinds = (("keys",), ("starts", "stops"))
+    rows = next((kind for kind in kinds if set(kind) == {"keys", "starts", "stops"} & set(given)), None)
+    if rows is None:
+        found = ", ".join(map(repr, arrays)) or "nothing"
+        raise InputError(
+            "beside the sums, 'starts' and 'stops' say which rows they are of, or 'keys' where these have keys: give "
+            f"all that sketch.arrays() gives, got {found:.200}"
+        )
+    seen = [given.pop(name) for name in rows]
+    return {name: _one_way(name, np.rint(x).astype(np.int64)) for name, x in given.items()}, seen
 
 
 def refuse_too_many(n: int) -> None:

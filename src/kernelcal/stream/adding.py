@@ -15,7 +15,7 @@ from kernelcal.stream.batches import Place, Roles, batch_of
 from kernelcal.stream.formats import Columns
 from kernelcal.surroundings import InMemory, archive_bytes, checksum, read_archive
 
-__all__ = ["SketchedRows", "placed_batches", "sum_rows"]
+__all__ = ["SketchedRows", "added_parts", "placed_batches", "sum_rows"]
 
 
 _PART = ("kernelcal part", 1)  # what the bytes of some rows are called, and their version
@@ -75,6 +75,34 @@ class SketchedRows:
             raise InputError("these bytes were altered after they were written: their checksum is another")
         sketch = load_sketch(InMemory(arrays["sketch"].tobytes(), "these bytes of a sketch"))
         return cls(sketch, int(told["missing"]), int(told["unwanted"]), arrays["marks"])
+
+
+def added_parts(empty: Sketch, parts: Any, keys: tuple[str, ...]) -> SketchedRows:
+    """Sums of all parts, whose rows are known by these keys, or by their places if there are none."""
+    if isinstance(parts, bytes | bytearray | memoryview) or not isinstance(parts, Iterable):
+        raise InputError(
+            f"parts are a list of what sums(batches) or merged(parts) returned, got {type(parts).__name__}: put one "
+            "part into a list, [part]"
+        )
+    sums = SketchedRows(empty)
+    for number, content in enumerate(parts):
+        try:
+            part = SketchedRows.from_bytes(content)
+            _refuse_other_keys(part.sketch, keys)
+            sums.merge(part)
+        except InputError as error:
+            raise InputError(f"part {number} of those that were given: {error}") from None
+    return sums
+
+
+def _refuse_other_keys(sketch: Sketch, keys: tuple[str, ...]) -> None:
+    """Refuse rows that are known otherwise than the result would say."""
+    if sketch.n and ("keys" in sketch.seen()) != bool(keys):
+        own, other = (f"their keys ({', '.join(keys)})", "place") if keys else ("their place", "keys")
+        raise InputError(
+            f"its rows are known by {other}, and those of this pass by {own}: make the sums of all parts with one and "
+            "the same OnePass"
+        )
 
 
 def placed_batches(batches: Iterable[Columns], place: Place) -> Iterator[tuple[Columns, Place]]:

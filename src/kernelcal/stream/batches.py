@@ -52,6 +52,7 @@ __all__ = [
     "batch_of",
     "keys_of",
     "label_columns",
+    "listed_names",
     "roles_of",
 ]
 
@@ -250,10 +251,10 @@ def _roles_of(form: str, head: Arrays, labels: Labels | None, options: ReadOptio
     targets, columns = wide_columns(head, form, options)
     if options.drop_target is not None and len(targets) > 1:
         raise InputError("--drop-target is for one target column: leave these rows out of the files")
-    named: dict[str, Any] = {} if form == "covariances" else {role: _listed(names) for role, names in columns.items()}
+    named: dict[str, Any] = {} if form == "covariances" else {role: listed_names(names) for role, names in columns.items()}
     if form == "parameters":
-        named = {"parameters": _listed([name for names in columns.values() for name in names])}
-    found = replace(options, target=_listed(targets), **named)
+        named = {"parameters": listed_names([name for names in columns.values() for name in names])}
+    found = replace(options, target=listed_names(targets), **named)
     read = [name for names in columns.values() for name in names if not is_constant(head, name)]
     return _roles(head, found, options, targets, [*targets, *read], [], None)
 
@@ -266,9 +267,9 @@ def _of_classes(head: Arrays, labels: Labels | None, options: ReadOptions, *, sa
     names = class_names(head, options, columns, width, y, targets if is_one_hot(head, targets) else ())
     if names is None and not said and texts:
         refuse_doubt(columns, y)
-    named: dict[str, Any] = {"target": _listed(targets), "predictions": _listed(columns)}
+    named: dict[str, Any] = {"target": listed_names(targets), "predictions": listed_names(columns)}
     if names is not None and not options.one_based:
-        named["classes"] = _listed(list(map(str, names)))
+        named["classes"] = listed_names(list(map(str, names)))
     numbers = [*columns, *(() if texts else targets)]
     return _roles(head, replace(options, **named), options, targets, numbers, texts, labels)
 
@@ -296,7 +297,7 @@ def _roles(
     return Roles(keeping, asked, tuple(targets), ordered, tuple(texts), labels, classes, known)
 
 
-def _listed(names: list[str]) -> str:
+def listed_names(names: list[str]) -> str:
     """Names as an option takes them."""
     bad = next((name for name in names if "," in name or name != name.strip()), None)
     if bad is not None:

@@ -18,7 +18,7 @@ from kernelcal.lenses import Lens
 from kernelcal.pairs import RandomFourier
 from kernelcal.runs import Run
 from kernelcal.sketch import Sketch, empty_like
-from kernelcal.stream.adding import SketchedRows, sum_rows
+from kernelcal.stream.adding import SketchedRows, added_parts, sum_rows
 from kernelcal.stream.batches import Labels, Place, Roles, batch_of, keys_of, label_columns, roles_of
 from kernelcal.stream.formats import HEAD
 from kernelcal.stream.main import StreamResult
@@ -200,13 +200,7 @@ class OnePass:
         return self._result(sums, f"partition and place in it, in {self.name}", time.perf_counter() - started)
 
     def _added(self, parts: Iterable[bytes]) -> SketchedRows:
-        sums = SketchedRows(self.empty.empty())
-        for number, content in enumerate(parts):
-            try:
-                sums.merge(SketchedRows.from_bytes(content))
-            except InputError as error:
-                raise InputError(f"part {number} of those that were given: {error}") from None
-        return sums
+        return added_parts(self.empty.empty(), parts, self.roles.keys)
 
     def _sketched(
         self, batches: Batches, partition: int | None, progress: Callable[[int], None] | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -10,10 +10,12 @@ from kernelcal.cases import refuse_lens
 from kernelcal.defaults import DRAWS_OF_A_PASS
 from kernelcal.errors import InputError
 from kernelcal.io import ReadOptions
+from kernelcal.io.columns import checked_options
 from kernelcal.kernels import Laplacian
 from kernelcal.lenses import Lens
 from kernelcal.runs import Run
 from kernelcal.sketch import Sketch, checked_pool, refuse_other_groups
+from kernelcal.stream.batches import listed_names
 
 __all__ = ["Asked", "read_options", "sketch_options", "with_key"]
 
@@ -110,14 +112,7 @@ def read_options(columns: Mapping[str, Any]) -> ReadOptions:
             f"{array}= names columns of files and tables, got {type(columns[array]).__name__} of shape "
             f"{columns[array].shape}: pass a name; arrays go with arrays, kernelcal.evaluate(y, p, {array}=...)"
         )
-    said: dict[str, Any] = {name: x if _plain(x) else ",".join(map(str, x)) for name, x in columns.items()}
-    if columns.get("where") is not None:
-        said["where"] = [columns["where"]] if isinstance(columns["where"], str) else list(columns["where"])
-    return ReadOptions(**said)
-
-
-def _plain(value: Any) -> bool:
-    return isinstance(value, str) or not isinstance(value, Iterable)
+    return ReadOptions(**checked_options(columns))
 
 
 def with_key(options: ReadOptions, key: Any) -> ReadOptions:
@@ -130,4 +125,9 @@ def with_key(options: ReadOptions, key: Any) -> ReadOptions:
     names: list[Any] = key.split(",") if isinstance(key, str) else several
     if not names or not all(isinstance(name, str) and name.strip() for name in names):
         raise InputError(f"key must be the name of a column that tells rows apart, or a list of names, got {key!r}")
-    return replace(options, row_id=",".join(name.strip() for name in names))
+    names = names if isinstance(key, list | tuple) else [name.strip() for name in names]
+    listed_names(names)  # refuses names with commas
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"key names the column {twice!r} twice: name each column once, got {key!r}")
+    return replace(options, row_id=",".join(names))

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from kernelcal.cli.common import check_lens, lens_of, seed, spread_out
+from kernelcal.cli.common import check_lens, lens_of, refuse_beside_state, seed, spread_out
 from kernelcal.cli.ending import FINE, SAID_NO, say
 from kernelcal.cli.pictures import refuse_picture, write_picture
 from kernelcal.cli.reading import reading_of
@@ -19,12 +19,11 @@ from kernelcal.defaults import SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.io import read, readers
 from kernelcal.lenses import LENSES
-from kernelcal.surroundings import backup_of, in_turn, refuse_place
+from kernelcal.surroundings import backup_of, format_of, in_turn, refuse_place
 
 __all__ = ["add_monitor", "run_history"]
 
 
-_OF_FILES = ("measures", "groups", "given", "within", "lens", "clusters", "target", "predictions", "json")
 _STATES = (".npz",)
 _ALARMS = ("any", "ever", "drift", "none")
 
@@ -105,13 +104,11 @@ def run_history(options: argparse.Namespace) -> int:
     """Write the page of a state, for ``kernelcal report --state``; returns the exit status."""
     from kernelcal.reporting import history_page
 
-    if options.files:
-        raise InputError("--state is a page of the history alone: leave out the files, or leave out --state")
-    asked = next((name for name in _OF_FILES if getattr(options, name, None)), None)
-    if asked is not None:
+    refuse_beside_state(options, "the history", "holds")
+    if options.state.is_file() and not (format_of(options.state) or backup_of(options.state).exists()):
         raise InputError(
-            f"--state is a page of the history alone, which holds no rows: leave out --{asked}, or name the files "
-            "instead of --state"
+            f"{options.state} is neither the state of kernelcal monitor nor sums of evaluate --save or merge -o, or it "
+            "is damaged: name the file that one of these wrote, or write it again"
         )
     monitor = _loaded(options.state)
     command = shlex.join(["kernelcal", *map(str, options.said)])

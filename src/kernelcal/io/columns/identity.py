@@ -61,6 +61,10 @@ def identities(columns: Mapping[str, Any]) -> np.ndarray:
     >>> identities({"id": np.array(["2"])}) == identities({"id": np.array([2])})
     array([ True])
     """
+    if not hasattr(columns, "items"):
+        raise InputError(
+            f"keys are given by the names of their columns, {{'id': values}}, got {type(columns).__name__}"
+        )
     total: np.ndarray | None = None
     for name, column in columns.items():
         own = _of_column(name, to_numpy(as_array(column)))
@@ -96,6 +100,7 @@ def _of_integers(_: str, column: np.ndarray) -> np.ndarray:
 
 
 def _of_floats(name: str, column: np.ndarray) -> np.ndarray:
+    column = column.astype(np.float64)  # of half precision the comparison would overflow
     _refuse_missing(name, np.isnan(column))
     wrong = np.flatnonzero((column != np.round(column)) | (np.abs(column) >= _EXACT))
     if len(wrong):
@@ -154,9 +159,10 @@ def _text(name: str, cell: Any, cells: list[Any]) -> str:
     if whole is None or whole != cell or (isinstance(cell, float) and abs(cell) >= _EXACT):
         if isinstance(cell, UUID):
             return str(cell)
+        zoned = getattr(cell, "tzinfo", None) is not None
         raise InputError(
             f"row {cells.index(cell)}: key {name!r} is {str(cell)[:40]!r} ({type(cell).__name__}), and keys are whole "
-            "numbers, text, dates or times"
+            f"numbers, text, dates or times{' in UTC, without a zone: convert the column first' if zoned else ''}"
         )
     return str(whole)
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from kernelcal.errors import InputError
 from kernelcal.io.sources import Source
@@ -19,6 +21,7 @@ __all__ = [
     "Choice",
     "ReadOptions",
     "asked_columns",
+    "checked_options",
     "choose_predictions",
     "choose_target",
     "flag",
@@ -33,6 +36,7 @@ __all__ = [
 
 KINDS = ("probabilities", "logits", "log-probabilities", "percent", "out-of-ten", "top-label")
 CROSSING = ("raise", "sort")
+_AS_THEY_ARE = ("drop_target", "interval", "resolution", "horizon", "truth")
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,39 @@ class ReadOptions:
     def known(cls) -> tuple[str, ...]:
         """Names of what can be said; how a command takes what a table knows of its own rows is not among them."""
         return tuple(name for name in cls.__dataclass_fields__ if name != "unasked")
+
+
+def checked_options(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """What was said in Python as the command line has it: lists are text with commas, and None was not said."""
+    said = {name: _as_typed(name, value) for name, value in columns.items() if value is not None}
+    for name, allowed in (("kind", KINDS), ("crossing", CROSSING)):
+        if name in said and said[name] not in allowed:
+            raise InputError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {said[name]!r:.80}")
+    return said
+
+
+def _as_typed(name: str, value: Any) -> Any:
+    usual: Any = ReadOptions.__dataclass_fields__[name].default
+    if name == "where":
+        return [value] if isinstance(value, str) else list(value)
+    if isinstance(usual, bool):
+        if not isinstance(value, bool | np.bool_):
+            raise InputError(f"{name} must be True or False, got {value!r:.80}")
+        return bool(value)
+    if isinstance(value, str) or name in _AS_THEY_ARE:
+        return value
+    if isinstance(value, Iterable) and not isinstance(value, Mapping | bytes):
+        return ",".join(_part(name, part) for part in value)
+    return _part(name, value)
+
+
+def _part(name: str, part: Any) -> str:
+    """A name or label of a list as text."""
+    if part is None or (isinstance(part, Iterable) and not isinstance(part, str)) or callable(part):
+        raise InputError(f"{name} is a text, such as {name}='a', or a list of these, got {part!r:.80}")
+    if "," in str(part):
+        raise InputError(f"{name}: the name {part!r:.80} has a comma, and names are listed with commas: rename it")
+    return str(part)
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -70,6 +73,17 @@ class GroupColumn:
     cuts: tuple[float, ...] | None = None
     names: tuple[str, ...] | None = None
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise InputError(f"a column of groups is called by its name, a text, got {self.name!r:.80}")
+        cuts: Any = self.cuts
+        names: Any = self.names
+        numbers = isinstance(cuts, tuple) and all(isinstance(x, Real) and math.isfinite(x) for x in cuts)
+        if cuts is not None and not (numbers and all(low < high for low, high in pairwise(cuts))):
+            raise InputError(f"cuts must be a tuple of ascending numbers, such as (40.0, 65.0), got {cuts!r:.80}")
+        if names is not None and not (isinstance(names, tuple) and all(isinstance(name, str) for name in names)):
+            raise InputError(f"names must be a tuple of texts, such as ('east', 'west'), got {names!r:.80}")
+
     @classmethod
     def of(cls, name: str, values: Sequence[Any], pool: int | None) -> Self:
         """Decide by some of the rows: measured numbers are cut at their quartiles, names beyond the pool are rare."""
@@ -82,11 +96,16 @@ class GroupColumn:
         return cls(name, made.cuts, tuple(sorted(kept)))
 
     def groups_of(self, values: Sequence[Any]) -> list[str]:
-        """Name of the group of every row."""
+        """Name of the group of every row; a missing value is in no group, and is refused."""
         named = {value: self._named(value) for value in set(values)}
         return [named[value] for value in values]
 
     def _named(self, value: Any) -> str:
+        if value is None or (isinstance(value, float) and math.isnan(value)):
+            raise InputError(
+                f"groups: a value of column {self.name!r} is missing: give such rows a name of their own, for example "
+                "'unknown'"
+            )
         if self.cuts is not None:
             number = number_of_text(value) if isinstance(value, str) else value
             if not isinstance(number, str | bool):

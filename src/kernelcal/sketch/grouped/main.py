@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -398,8 +398,10 @@ def _named(columns: Sequence[str]) -> str:
 
 
 def _checked_columns(groups: Any) -> tuple[GroupColumn, ...]:
-    given: Sequence[Any] = [groups] if isinstance(groups, str | GroupColumn) else list(groups)
-    columns = tuple(one if isinstance(one, GroupColumn) else GroupColumn(str(one)) for one in given)
+    one_alone = isinstance(groups, str | GroupColumn) or not isinstance(groups, Iterable)
+    given: Sequence[Any] = [groups] if one_alone else list(groups)
+    given = [str(one) if isinstance(one, str) else one for one in given]  # also of NumPy
+    columns = tuple(one if isinstance(one, GroupColumn) else GroupColumn(one) for one in given)
     if not columns or len({column.name for column in columns}) < len(columns):
         raise InputError(f"groups must name one column or several different ones, got {groups!r:.80}")
     return columns
