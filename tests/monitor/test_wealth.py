@@ -118,5 +118,6 @@ def test_money_of_shards_one_after_the_other_is_a_product_of_bets():
     np.testing.assert_allclose(np.exp(joined.drift), np.exp(first.drift) * products + np.exp(second.drift))
     beside = first.beside(second)
     assert np.exp(beside.log_evalue) == pytest.approx((np.exp(first.log_evalue) + np.exp(second.log_evalue)) / 2)
+    assert np.exp(beside.log_drift) == pytest.approx((np.exp(first.log_drift) + np.exp(second.log_drift)) / 2)
     np.testing.assert_allclose(beside.ways[-1], beside.logs)  # the way of the larger one goes on from the mean
     np.testing.assert_allclose(beside.logs - beside.least, first.logs - first.least)

@@ -8,7 +8,7 @@ from kernelcal.dependence import Dependence
 from kernelcal.recalibration.class_maps import CLASS_MAPS, Identity, Isotonic, Rows, Temperature, floor_of
 from kernelcal.recalibration.curve_maps import Platt, Quadratic, Spline, VennAbers
 from kernelcal.recalibration.folds import blocks_of, folds_of
-from kernelcal.recalibration.pool import Pool, _trusted, _weighed, _worth, candidates, error_of, fit_pool
+from kernelcal.recalibration.pool import Pool, _pooled, _trusted, _weighed, _worth, candidates, error_of, fit_pool
 
 
 def rows_of(n, k, power, seed=0, weights=False):
@@ -214,6 +214,27 @@ def test_rows_that_depend_on_each_other_are_worth_as_few_as_they_are():
     apart = gains[:100].repeat(2) * np.tile([1, -1], 100)  # two that cancel are worth no more than one each
     assert _worth(apart, Dependence.of(200, clusters=np.arange(200) // 2)) == 1
     assert _worth(np.zeros(200), None) == 1
+
+
+def test_the_pool_is_trusted_by_what_rows_that_depend_on_each_other_are_worth():
+    """Of clusters of four equal rows the gain counts once."""
+    rng, n = np.random.default_rng(0), 160
+    rows = Rows(np.zeros((n, 3)), np.zeros(n, dtype=int), np.ones(n))
+    losses = np.repeat(1 + np.column_stack([np.zeros(40), rng.normal(0, 0.3, 40)]), 4, axis=0)
+    shares, depend = np.array([0.3, 0.7]), Dependence.of(n, clusters=np.arange(n) // 4)
+    folds = folds_of(rows.labels, 5, np.random.default_rng(1), depend)
+
+    def trusted(some, worth):
+        plain = _weighed(losses[some], np.ones(len(some)), shares, 5.0)
+        gain = float(np.sum(losses[some, 0] + np.log(np.exp(-losses[some]) @ plain)))
+        trust = 1 / (1 + 2 * np.exp(-worth * gain))
+        return np.array([1 - trust, 0]) + trust * plain
+
+    for given, worth in ((None, 1.0), (depend, 0.25)):
+        weights, held = _pooled(losses, rows, shares, 5.0, folds, given)
+        np.testing.assert_allclose(weights, trusted(np.arange(n), worth), rtol=0.02)
+        for fit, out in folds:  # by weights that saw other rows
+            np.testing.assert_allclose(held[out], -np.log(np.exp(-losses[out]) @ trusted(fit, worth)), atol=4e-3)
 
 
 def test_the_fewer_rows_the_nearer_are_the_weights_to_the_shares():

@@ -21,6 +21,7 @@ from kernelcal.sketch.rows import RowSet
 
 KERNEL, ENGINE = kc.Laplacian(0.3), kc.RandomFourier(12, rng=3)
 NEAR = np.array([[1.0, 0.6, 0.0], [0.6, 1.0, 0.1], [0.0, 0.1, 1.0]])
+LARGE = NEAR * np.outer([2.0, 1.0, 0.7], [2.0, 1.0, 0.7])  # whose classes have features of other lengths
 
 
 def _class_rows(m, n, seed=0, power=1.3):
@@ -130,10 +131,15 @@ def test_parts_of_a_batch_and_threads_change_nothing(name, monkeypatch):
         _same(whole, _sketch(**options).update(y, batch))
 
 
-@pytest.mark.parametrize("name", ["one probability", "three classes", "three classes, some alike"])
-def test_sums_are_those_of_loops_over_rows(name):
+@pytest.mark.parametrize(
+    ("name", "kernel"),
+    [("one probability", None), ("three classes", None), ("three classes", NEAR), ("three classes", LARGE)],
+)
+def test_sums_are_those_of_loops_over_rows(name, kernel):
     """Second implementation: dense arrays, one row at a time."""
     make, options = SUBJECTS[name]
+    if kernel is not None:
+        options = {"target_kernel": kc.FiniteKernel(kernel)}
     y, batch = make()
     found = _numbers_of(_sketch(**options).update(y, batch))
     rng = generator_of(3, "random Fourier features")
@@ -145,8 +151,8 @@ def test_sums_are_those_of_loops_over_rows(name):
     left = np.eye(p.shape[1])
     if one:
         left = np.array([[0.0], [np.sqrt(2.0)]])
-    elif "target_kernel" in options:
-        values, vectors = np.linalg.eigh(NEAR)
+    elif kernel is not None:
+        values, vectors = np.linalg.eigh(kernel)
         left = vectors * np.sqrt(values)
     d = left.shape[1] * 12
     moment, covariance, total, lengthened, squares = np.zeros((d, d)), np.zeros((d, d)), np.zeros(d), np.zeros(d), 0.0

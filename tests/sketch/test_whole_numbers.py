@@ -14,9 +14,9 @@ from kernelcal.errors import InputError
 from kernelcal.inference import keyed_words
 from kernelcal.predictions import MultivariateNormal
 from kernelcal.randomness import generator_of
-from kernelcal.sketch import Sketch, draws, exact, sums
+from kernelcal.sketch import Sketch, draws, exact, moments, products, sums
 from kernelcal.sketch.draws import ClassLaws, DrawnLabels, RowWords
-from kernelcal.sketch.products import WholeFeatures, refuse_unknown
+from kernelcal.sketch.products import WholeFeatures, diagonal_bits, refuse_unknown, residual_bits
 
 KERNEL, ENGINE = kc.Laplacian(0.3), kc.RandomFourier(5, rng=3)
 
@@ -278,9 +278,27 @@ def test_the_largest_sums_fit():
     assert most * 2 ** (16 + 12) < 2**63  # features times residuals of numbers
     assert most * 2**25 < 2**63  # the diagonal of numbers
     assert most * (2**61 >> 32) < 2**63  # high digits
-    assert 2**10 * 2 ** (31 + 12) <= 2**53  # a block of means, in double precision
-    assert 2**13 * 2 ** (20 + 20) <= 2**53  # of second moments, before they are digits
-    assert 2**12 * 2**10 <= 2**24  # of features by label, in single precision
+    assert products.BLOCK * 2 ** (31 + 12) <= 2**53  # a block of means, in double precision
+    assert moments._TOGETHER * products.BLOCK * 2 ** (20 + 20) <= 2**53  # of second moments, before they are digits
+    assert products.BLOCK * 2**12 <= 2**24  # of features by label, in single precision
+    assert exact._ROWS * exact._LOW < 2**53  # digits of floating-point numbers
+
+
+@pytest.mark.parametrize("most", [1e-3, 0.5, 1.0, 2.0, 3.0, 4.0, 4096.0, 1e5])
+def test_what_a_row_adds_is_as_large_as_its_bits_allow(most):
+    """Half of them at least are used, whatever the kernel between targets is multiplied by."""
+    assert 2**15 < math.sqrt(most) * 2.0 ** residual_bits(most) <= 2**16
+    assert 2**22 < most * 2.0 ** diagonal_bits(most) <= 2**23
+
+
+@pytest.mark.parametrize("classes", [2, 5, 300])
+def test_turns_of_bounded_coordinates_are_products_of_whole_numbers(classes):
+    """Upper halves of coordinates times frequencies add up to less than 2^53 at the corners of their range."""
+    batch = kc.Categorical(np.full((2, classes), 1 / classes))
+    features = WholeFeatures(kc.RandomFourier(20), KERNEL, batch)
+    upper = round(2 * 2.0**features.bits)  # of a coordinate of 2
+    assert max(sum(upper * abs(round(w)) for w in column) for column in features.whole.T.tolist()) <= 2**53
+    assert max(abs(round(w)) for w in features.whole.ravel().tolist()) <= 2**25
 
 
 def test_what_is_no_number_is_refused_with_its_row():

@@ -36,7 +36,7 @@ _FREQUENCIES = 32  # of a target kernel between vectors
 
 _WEIGHT = 0.8  # of the kernels, which see everything a little, beside those of the signals
 
-_SECONDS = 1.7e-3  # of a draw and kernel on two cores up to which all pairs are taken, as for classes
+_SECONDS = 1.7e-3  # of eight draws and a kernel on two cores up to which all pairs are taken: a draw as for classes
 
 _LANDMARKS, _FEW_LANDMARKS, _LARGE = 256, 128, 200_000
 
