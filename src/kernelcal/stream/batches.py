@@ -251,7 +251,9 @@ def _roles_of(form: str, head: Arrays, labels: Labels | None, options: ReadOptio
     targets, columns = wide_columns(head, form, options)
     if options.drop_target is not None and len(targets) > 1:
         raise InputError("--drop-target is for one target column: leave these rows out of the files")
-    named: dict[str, Any] = {} if form == "covariances" else {role: listed_names(names) for role, names in columns.items()}
+    named: dict[str, Any] = {}
+    if form != "covariances":
+        named = {role: listed_names(names) for role, names in columns.items()}
     if form == "parameters":
         named = {"parameters": listed_names([name for names in columns.values() for name in names])}
     found = replace(options, target=listed_names(targets), **named)
