@@ -111,6 +111,13 @@ class ClassPredictions(Predictions):
         p = self.table()
         return (p[:, 1] >= p[:, 0]).astype(np.int64) if p.shape[1] == 2 else p.argmax(axis=1)
 
+    def top_probabilities(self, top: np.ndarray) -> Array:
+        """Probability of the most probable class, shape (n,), where `top` are the `top_labels`."""
+        p = self.probabilities
+        if isinstance(p, np.ndarray):
+            return p[np.arange(len(p)), top]  # a look-up: the largest of a few columns takes NumPy thirty times as long
+        return namespace(p).max(p, axis=1)
+
     @property
     def columns(self) -> int:
         """Number of classes."""

@@ -9,7 +9,7 @@ import numpy as np
 from kernelcal.arrays import Array, is_half, namespace, precision
 from kernelcal.errors import InputError
 
-__all__ = ["SUM_TOLERANCE", "with_sums_of_one"]
+__all__ = ["SUM_TOLERANCE", "row_sums", "with_sums_of_one"]
 
 
 SUM_TOLERANCE = 1e-5  # a float32 softmax over 1,000 classes is off by 1e-6; 0.33 + 0.33 + 0.33 is off by 1e-2
@@ -20,13 +20,20 @@ _ERRORS = 4.0  # standard errors by which the mean of rounded sums may differ fr
 _OF_A_ZERO = 1 / 8  # mean probability, in units of the last decimal, of what was rounded to 0: 0.02 to 0.1 in softmaxes
 
 
+def row_sums(values: np.ndarray) -> np.ndarray:
+    """Sums of rows in float64, shape (n,); of a few columns a product with ones takes NumPy a seventh of the time."""
+    if values.dtype == np.float64:
+        return np.asarray(values @ np.ones(values.shape[1]))
+    return values.sum(axis=1, dtype=np.float64)
+
+
 def with_sums_of_one(probs: Array, values: np.ndarray, given: Array) -> tuple[Array, tuple[str, ...]]:
     """Probabilities of shape (n, m) whose rows sum to 1, and what was done to them; or refuse them.
 
     `values` are the probabilities in NumPy, `given` the array whose type tells how they were rounded. Rows of half
     precision, and those off by the rounding of their decimals, are divided by their sums, which is said.
     """
-    sums = values.sum(axis=1, dtype=np.float64)
+    sums = row_sums(values)
     wrong = np.abs(sums - 1) > _tolerance(given, values.shape[1])
     if not wrong.any():
         return _of_half(probs, sums, given) if is_half(given) else (probs, ())
