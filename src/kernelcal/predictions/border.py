@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from array_api_compat import device
 
-from kernelcal.arrays import Array, as_array, concrete, is_half, is_numpy, like, namespace
+from kernelcal.arrays import Array, as_array, concrete, is_half, is_numpy, like, namespace, row_sums
 from kernelcal.errors import InputError, MissingExtraError
-from kernelcal.predictions.sums import SUM_TOLERANCE, row_sums, with_sums_of_one
+from kernelcal.predictions.sums import SUM_TOLERANCE, with_sums_of_one
 
 __all__ = [
     "NO_SPREAD",

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from kernelcal.arrays import Array, is_half, namespace, precision
+from kernelcal.arrays import Array, is_half, namespace, precision, row_sums
 from kernelcal.errors import InputError
 
-__all__ = ["SUM_TOLERANCE", "row_sums", "with_sums_of_one"]
+__all__ = ["SUM_TOLERANCE", "with_sums_of_one"]
 
 
 SUM_TOLERANCE = 1e-5  # a float32 softmax over 1,000 classes is off by 1e-6; 0.33 + 0.33 + 0.33 is off by 1e-2
@@ -18,13 +18,6 @@ _FEWEST = 3  # decimals whose rounding is no news; with two a row may lack a cla
 _MOST = 0.01  # what decimals may move a sum by
 _ERRORS = 4.0  # standard errors by which the mean of rounded sums may differ from 1
 _OF_A_ZERO = 1 / 8  # mean probability, in units of the last decimal, of what was rounded to 0: 0.02 to 0.1 in softmaxes
-
-
-def row_sums(values: np.ndarray) -> np.ndarray:
-    """Sums of rows in float64, shape (n,); of a few columns a product with ones takes NumPy a seventh of the time."""
-    if values.dtype == np.float64:
-        return np.asarray(values @ np.ones(values.shape[1]))
-    return values.sum(axis=1, dtype=np.float64)
 
 
 def with_sums_of_one(probs: Array, values: np.ndarray, given: Array) -> tuple[Array, tuple[str, ...]]:
