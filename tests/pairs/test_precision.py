@@ -70,7 +70,7 @@ def test_case_weights_of_any_unit(unit, make_data):
 
 
 def test_many_rows_choose_it_and_double_refuses_it(monkeypatch, make_data):
-    monkeypatch.setattr(tile_sums, "SINGLE_FROM", 50)
+    monkeypatch.setattr("kernelcal.pairs.engines.SINGLE_FROM", 50)
     p, y = make_data(60, 4)
     kernel = kc.Laplacian(0.4)
     assert kc.skce(y, p, prediction_kernel=kernel).engine == MIXED
@@ -123,3 +123,29 @@ def test_no_number_changes_with_the_threads(make_data):
 def test_a_precision_has_a_name():
     with pytest.raises(kc.errors.InputError, match="precision must be 'double', 'mixed' or None"):
         kc.ExactPairs(precision="half")
+
+
+def test_very_many_numbers_in_single_precision_are_not_copied_in_double(monkeypatch, make_data):
+    p, y = make_data(300, 6)
+    p = p.astype(np.float32)
+    statistic = kc.SKCE(prediction_kernel=kc.Laplacian(0.4), estimator="block", block_size=75)
+    double = kc.confidence_interval(y, p, statistic=statistic)
+    assert statistic.prepare(kc.Categorical(p)).forms.forms[0].kernel_rows(slice(0, 2)).dtype == np.float64
+    monkeypatch.setattr("kernelcal.arrays._STAYS_SINGLE", 0)
+    assert statistic.prepare(kc.Categorical(p)).forms.forms[0].kernel_rows(slice(0, 2)).dtype == np.float32
+    single = kc.confidence_interval(y, p, statistic=statistic)
+    assert (single.lower, single.upper) == pytest.approx((double.lower, double.upper), rel=1e-5, abs=1e-9)
+    assert single.upper != double.upper  # the way without copies was gone
+
+
+def test_features_times_means_are_summed_once():
+    p = np.random.default_rng(0).dirichlet(np.ones(5), 200)
+    batch = kc.Categorical(p)
+    forms = kc.SKCE(prediction_kernel=kc.Laplacian(0.4), engine=kc.Nystrom(20)).prepare(batch).forms
+    labels = batch.sample(0, 8)
+    again = [forms.batch(labels[:4]), forms.batch(labels[4:])]
+    whole = forms.batch(labels)
+    found = np.concatenate([sums.off_diagonal for sums in again])
+    np.testing.assert_allclose(found, whole.off_diagonal, rtol=1e-12)
+    anew = kc.SKCE(prediction_kernel=kc.Laplacian(0.4), engine=kc.Nystrom(20)).prepare(batch).forms
+    np.testing.assert_allclose(anew.batch(labels[4:]).off_diagonal, whole.off_diagonal[4:], rtol=1e-12)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelcal.arrays import stays_single
 from kernelcal.cases import Case, refuse_lens
 from kernelcal.defaults import DRAWS
 from kernelcal.errors import InputError
@@ -18,7 +19,7 @@ from kernelcal.inference.intervals import default_method
 from kernelcal.inference.laws import draws_at_once
 from kernelcal.inference.test import PreparedQuantileKernels
 from kernelcal.lenses import Lens
-from kernelcal.pairs import FEATURE, Engine, stays_single
+from kernelcal.pairs import FEATURE, Engine
 from kernelcal.predictions import (
     ClassPredictions,
     Predictions,

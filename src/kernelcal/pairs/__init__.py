@@ -17,7 +17,7 @@ from kernelcal.pairs.matrix import PairMatrix, joint_sums, map_strips
 from kernelcal.pairs.over_rows import off_diagonal, row_sums
 from kernelcal.pairs.terms import TermForms, of_terms
 from kernelcal.pairs.tile_sums import PRODUCT, seconds_of_pairs
-from kernelcal.pairs.tiles import BlockPoints, Tile, stays_single
+from kernelcal.pairs.tiles import BlockPoints, Tile
 
 __all__ = [
     "ENGINES",
@@ -45,7 +45,6 @@ __all__ = [
     "one_thread",
     "row_sums",
     "seconds_of_pairs",
-    "stays_single",
     "thread_count",
     "threaded_map",
     "threaded_stream",

@@ -49,6 +49,7 @@ def tile_shape() -> tuple[int, int]:
 
 
 _PRECISIONS = (None, "double", "mixed")
+SINGLE_FROM = 8_192  # rows
 _VALUES = 2**21  # of kernels with landmarks that are held at once while features are made
 
 _SEEN = 2_048  # rows in which the leading directions of features are found
@@ -136,7 +137,10 @@ class ExactPairs(Engine):
         residual: FeatureResidual,
         found: Found | None = None,
     ) -> FeatureTiles:
-        return FeatureTiles(shape, self.threads, kernels, predictions, residual, found, self.precision)
+        tiles = FeatureTiles(shape, self.threads, kernels, predictions, residual, found)
+        if self.precision == "mixed" or (self.precision is None and tiles.n >= SINGLE_FROM):
+            tiles.round_values()
+        return tiles
 
 
 def _quickest(tiles: FeatureTiles) -> QuadraticForms:

@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from kernelcal.arrays import row_slices
+from kernelcal.arrays import row_slices, stays_single
 from kernelcal.errors import InputError
 from kernelcal.pairs.base import KernelProducts, QuadraticForms, threaded_map
-from kernelcal.pairs.tiles import KEPT_UP_TO, stays_single
+from kernelcal.pairs.tiles import KEPT_UP_TO
 from kernelcal.residuals import ClassResidual, FeatureInner, FeatureResidual, Residual
 
 __all__ = ["PairMatrix", "joint_sums", "map_strips", "strip_rows"]
@@ -54,7 +54,9 @@ class PairMatrix:
     """
 
     def __init__(self, forms: QuadraticForms, residual: Residual, targets: np.ndarray) -> None:
-        single = isinstance(residual, ClassResidual) and stays_single(residual.mean)
+        single = (
+            isinstance(residual, ClassResidual) and residual.mean.dtype == np.float32 and stays_single(residual.mean)
+        )
         self.forms, self.residual = forms, residual if single else residual.double()
         self.features: np.ndarray | None = None
         if isinstance(self.residual, FeatureResidual):

@@ -137,7 +137,6 @@ def seconds_of_pairs(n: int, columns: int, features: int = 0) -> float:
     return _SECONDS * float(n) ** 2 * (columns + features + (100 if features else 30))
 
 
-SINGLE_FROM = 8_192  # rows
 _USUAL = 1e6  # lengthscales and factors up to here, and from its inverse on, leave float32 its range
 
 
@@ -161,19 +160,15 @@ class FeatureTiles(Tiles):
 
     residual: FeatureResidual
 
-    @property
-    def label(self) -> str:  # type: ignore[override]
-        """What computes the sums: pairs, and the precision of one set of targets where it is not that of the input."""
-        return f"{Tiles.label}, kernel values in single precision" if self.single else Tiles.label
+    single = False
 
-    @cached_property
-    def single(self) -> bool:
-        """Whether kernel values of one set of targets are rounded: of many rows, and errors are bounded (`_rounds`)."""
-        if self.precision == "double" or (self.precision is None and self.n < SINGLE_FROM):
-            return False
+    def round_values(self) -> None:
+        """Round kernel values of one set of targets to single precision where errors are bounded, and say so."""
         x = self.predictions.reference
         double = isinstance(x, np.ndarray) and x.dtype == np.float64 and isinstance(self.predictions, ClassPredictions)
-        return double and not self._wide and _rounds(self.kernels[0])
+        self.single = double and not self._wide and _rounds(self.kernels[0])
+        if self.single:
+            self.label = f"{Tiles.label}, kernel values in single precision"
 
     @property
     def _wide(self) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 
-from kernelcal.arrays import Array, InPlace, namespace, place_of, row_slices, to_numpy
+from kernelcal.arrays import Array, InPlace, namespace, place_of, row_slices, stays_single, to_numpy
 from kernelcal.kernels import AlignedPairs, Euclidean, Kernel, Metric, Points, smaller
 from kernelcal.kernels.metrics import (
     CLOSE,
@@ -34,7 +34,6 @@ __all__ = [
     "TileAt",
     "Tiles",
     "Workspace",
-    "stays_single",
     "upper",
 ]
 
@@ -300,14 +299,6 @@ _DIAGONAL_ROWS = 4096
 _ALL = slice(None)
 
 
-_STAYS_SINGLE = 2**24  # numbers: 64 MiB, of which float64 would hold several copies twice as large
-
-
-def stays_single(x: Array) -> bool:
-    """Whether an array is of single precision and so large that pairs are not computed in double precision."""
-    return isinstance(x, np.ndarray) and x.dtype == np.float32 and x.size > _STAYS_SINGLE
-
-
 class Found:
     """What is found in predictions whatever the kernels, made once for all tiles that share it."""
 
@@ -344,9 +335,8 @@ class Tiles(QuadraticForms):
         predictions: Predictions,
         residual: Residual,
         found: Found | None = None,
-        precision: str | None = None,
     ) -> None:
-        self.shape, self.threads, self.kernels, self.precision = shape, threads, kernels, precision
+        self.shape, self.threads, self.kernels = shape, threads, kernels
         self.predictions, self.residual = predictions, residual
         self.n, self.dimension = len(residual), residual.dimension
         self.bytes_per_draw = 16 * self.n * self.dimension
@@ -366,16 +356,24 @@ class Tiles(QuadraticForms):
     @cached_property
     def _double(self) -> Self:
         """The same in float64: draws are ranked, and float32 would let the last digit decide between equal ones."""
-        reference = self.predictions.reference
-        if (reference if isinstance(reference, np.ndarray) else to_numpy(reference)).dtype == np.float64:
+        if self._reference.dtype == np.float64:
             return self
         predictions = self.predictions.map_arrays(lambda x: to_numpy(x).astype(np.float64))
         return type(self)(self.shape, self.threads, self.kernels, predictions, self.residual.double())
 
+    @cached_property
+    def _of_rows(self) -> Self:
+        return self if self._reference.dtype == np.float32 and stays_single(self._reference) else self._double
+
+    @cached_property
+    def _reference(self) -> np.ndarray:
+        x = self.predictions.reference
+        return x if isinstance(x, np.ndarray) else to_numpy(x)
+
     def kernel_rows(self, rows: slice, columns: slice = _ALL) -> np.ndarray:
         """Values of the first kernel, of few rows computed once: in float64, unless predictions stay single."""
-        if not stays_single(self.predictions.reference) and self._double is not self:
-            return self._double.kernel_rows(rows, columns)
+        if self._of_rows is not self:
+            return self._of_rows.kernel_rows(rows, columns)
         if self._kept is not None:
             return self._kept[rows, columns].copy()
         return self._computed(rows, columns)

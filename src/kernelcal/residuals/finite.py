@@ -203,6 +203,8 @@ class ClassResidual(FeatureResidual):
     def mean_squares(self) -> np.ndarray:
         """``|mean_i|^2`` of every row, shape (n,)."""
         mean, found = self._table, np.empty(len(self))
+        if mean.size <= _LOOKED_UP:
+            return np.asarray((mean * mean).sum(axis=1, dtype=np.float64))
         for rows in row_slices(len(mean), max(1, _LOOKED_UP // max(mean.shape[1], 1))):
             found[rows] = (mean[rows] * mean[rows]).sum(axis=1, dtype=np.float64)
         return found

@@ -177,6 +177,13 @@ def _weighed(w: np.ndarray, p: np.ndarray) -> np.ndarray:
     return np.sum([w[part] @ p[part].astype(np.float64) for part in row_slices(len(p), _ROWS, p.shape[1])], axis=0)
 
 
+def _products(p: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Products of rows with numbers in float64, likewise."""
+    if p.dtype == np.float64:
+        return np.asarray(p @ v)
+    return np.concatenate([p[part] @ v for part in row_slices(len(p), _ROWS, p.shape[1])])
+
+
 def label_law_of_sums(surprised: np.ndarray, predicted: np.ndarray, n: int) -> LabelLaw:
     """Return the same from the sums of ``1 - p_il`` over rows with label l, and of p_il over all n rows."""
     v = 1 / len(surprised) + surprised
@@ -327,10 +334,9 @@ def _of_classes(
     n, features, v = matrix.n, residual.label_features, law.labels
     r, mean = np.asarray(matrix.features), np.asarray(residual.mean)
     centre, sizes = features.mean(v), float(v @ features.sizes)
-    parts, some, norms, along = row_slices(n, _ROWS, r.shape[1]), pseudo_rows(n), np.empty(n), np.empty(n)
-    for part in parts:  # no copy of all rows in float64
-        norms[part], along[part] = np.einsum("nk,nk->n", r[part], r[part]), mean[part] @ centre
-    lengths, d = sizes - 2 * along + residual.mean_squares, centre - mean[some]
+    norms, some = np.einsum("nk,nk->n", r, r).astype(np.float64, copy=False), pseudo_rows(n)
+    own = (mean**2).sum(axis=1) if mean.dtype == np.float64 else residual.mean_squares
+    lengths, d = sizes - 2 * _products(mean, centre) + own, centre - mean[some]
 
     def work(rows: slice) -> np.ndarray:
         strip, own = matrix.forms.kernel_rows(rows), lengths[rows]

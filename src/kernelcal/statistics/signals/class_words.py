@@ -122,7 +122,9 @@ class _Fit:
             squared = within if self.unweighted else _within(shares, logged, inner, w**2)
             return float(w @ likelihood), w @ score, within, squared, (score * w[:, None] ** 2).T @ score
 
-        for own, slope, within, squared, seen in threaded_map(of_rows, self.parts, None):
+        many = len(self.parts) > 1
+        found = threaded_map(of_rows, self.parts, None) if many else map(of_rows, self.parts)
+        for own, slope, within, squared, seen in found:
             value += own
             gradient += slope
             information += within
