@@ -27,6 +27,7 @@ __all__ = [
     "row_slices",
     "row_sums",
     "squared_lengths",
+    "stays_single",
     "take_rows",
     "to_double",
     "to_numpy",
@@ -212,6 +213,14 @@ def row_slices(n: int, step: int, columns: int = 1) -> list[slice]:
     """
     step = max(1, min(step, _NUMBERS // columns) if columns > 1 else step)
     return [slice(start, min(start + step, n)) for start in range(0, n, step)]
+
+
+_STAYS_SINGLE = 2**24  # numbers: 64 MiB, of which float64 would hold several copies twice as large
+
+
+def stays_single(x: Array) -> bool:
+    """Tell whether an array is of single precision and so large that pairs are not computed in double precision."""
+    return isinstance(x, np.ndarray) and x.dtype == np.float32 and x.size > _STAYS_SINGLE
 
 
 def take_rows(x: Array, rows: Any) -> Array:
