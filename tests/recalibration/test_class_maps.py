@@ -8,7 +8,17 @@ from kernelcal.dependence import Dependence
 from kernelcal.recalibration.class_maps import CLASS_MAPS, Identity, Isotonic, Rows, Temperature, floor_of
 from kernelcal.recalibration.curve_maps import Platt, Quadratic, Spline, VennAbers
 from kernelcal.recalibration.folds import blocks_of, folds_of
-from kernelcal.recalibration.pool import Pool, _odds, _pooled, _trusted, _weighed, _worth, candidates, error_of, fit_pool
+from kernelcal.recalibration.pool import (
+    Pool,
+    _odds,
+    _pooled,
+    _trusted,
+    _weighed,
+    _worth,
+    candidates,
+    error_of,
+    fit_pool,
+)
 
 
 def rows_of(n, k, power, seed=0, weights=False):
