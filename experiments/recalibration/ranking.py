@@ -192,7 +192,7 @@ def share_of(one, n):
 
 
 def worst(lines):
-    """Largest loss against identity, with the error of the set's mean, and beside it that of a single split."""
+    """Largest loss against identity: of the mean of a set, with its error, and of a single split."""
     told = []
     for n, asked in ((100, 0.015), (500, 0.007), (2000, 0.001)):
         off, error, single = [], [], []
@@ -205,11 +205,14 @@ def worst(lines):
                 single += list(numbers[:, k, 4])
         if not off:
             continue
+        splits = sum(int(line[6]) for line in lines if line[4:6] == [str(n), POOL])
         at = int(np.argmax(off))
         own = error[at] if np.isfinite(error[at]) else 0.0
-        beside = f"{max(single):.4f} in a single split"
-        told.append(["worst loss against identity, nats", f"{n} rows", f"{asked}", f"{off[at]:.4f}", f"{own:.4f}"])
-        told[-1] += [verdict(off[at], asked, own), beside]
+        part = "worst loss against identity, nats"
+        told.append([part, f"{n} rows, mean of a set", f"{asked}", f"{off[at]:.4f}", f"{own:.4f}"])
+        told[-1] += [verdict(off[at], asked, own), f"{len(off)} sets"]
+        told.append([part, f"{n} rows, single split", f"{asked}", f"{max(single):.4f}", ""])
+        told[-1] += [verdict(max(single), asked), f"{splits} splits"]
     return told
 
 
@@ -248,5 +251,5 @@ def refusals(lines, zeros):
     fits = [line for line in lines if line[HEAD.index("method")] == POOL]
     refused = sum(line[HEAD.index("log score")] == "" for line in fits)
     count = sum(int(line[HEAD.index("splits")]) for line in fits)
-    beside = f"{count} fits of {len({tuple(line[:3]) for line in fits})} sets, {zeros} given ones with zeros"
+    beside = f"{count:,} fits of {len({tuple(line[:3]) for line in fits})} sets, {zeros} given ones with zeros"
     return [["refused for p = 0", "all sets", "0", str(refused), "", verdict(refused, 0), beside]]
