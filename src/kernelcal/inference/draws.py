@@ -9,7 +9,7 @@ import numpy as np
 from kernelcal.arrays import row_slices
 from kernelcal.dependence import Coupling
 from kernelcal.inference.philox import WORDS
-from kernelcal.pairs import threaded_map
+from kernelcal.pairs import one_thread, threaded_map
 from kernelcal.predictions import Bernoulli
 from kernelcal.randomness import generator_of
 
@@ -17,6 +17,8 @@ __all__ = ["Drawable", "Draws", "multinomial_counts"]
 
 
 _UNIFORM_BYTES = 2**25
+
+_AT_ONCE = 2**17  # numbers that become targets in one thread: they stay in the cache
 
 _MANY = 20_000  # rows; below, threads cost more than they save
 
@@ -98,12 +100,24 @@ class Draws:
             return self._labels(predictions, start, stop)
         shape = (len(predictions),) if predictions.uniforms == 1 else (len(predictions), predictions.uniforms)
         size = int(np.prod(shape))
-        step = max(1, _UNIFORM_BYTES // (8 * size))
-        parts = [
-            predictions.draw(self.uniforms(first, min(first + step, stop), size).reshape(-1, *shape))
-            for first in range(start, stop, step)
-        ]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        step = max(1, _AT_ONCE // size)
+
+        def drawn(first: int, last: int) -> np.ndarray:
+            with one_thread():
+                return predictions.draw(self.uniforms(first, last, size).reshape(-1, *shape))
+
+        first = drawn(start, min(start + step, stop))
+        if start + step >= stop:
+            return first
+        targets = np.empty((stop - start, *first.shape[1:]), dtype=first.dtype)
+        targets[: len(first)] = first
+
+        def fill(begin: int) -> None:
+            end = min(begin + step, stop)
+            targets[begin - start : end - start] = drawn(begin, end)
+
+        threaded_map(fill, range(start + step, stop, step), None)
+        return targets
 
     def _coupled(self, predictions: Drawable, start: int, stop: int, coupling: Coupling) -> np.ndarray:
         """Targets that depend on each other, of all rows, each of which takes one number."""

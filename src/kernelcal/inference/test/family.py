@@ -14,6 +14,7 @@ from kernelcal.dependence import Dependence, mean_law
 from kernelcal.errors import InputError
 from kernelcal.inference.result import Member
 from kernelcal.inference.test.number_family import FACTORS, SHARE, number_kernel, number_merge, number_parts
+from kernelcal.inference.test.placed_members import placed_at_once
 from kernelcal.inference.test.quantile_family import QUANTILE_FACTORS, PreparedQuantileKernels, quantile_merge
 from kernelcal.kernels import (
     PIT,
@@ -299,14 +300,16 @@ class PreparedFamily(Prepared):
     ) -> None:
         self.kernels, self.signals, self.more, self.merge = kernels, signals, more, merge
         self.parts: tuple[Prepared, ...] = (signals, kernels, *more)
+        self._valued = placed_at_once(self.parts)
         self.by_cells = kernels.by_cells
         self.names = tuple(name for part in self.parts for name in part.names)
         self.engine, self.notes = kernels.engine, kernels.notes
-        self.bytes_per_draw = sum(part.bytes_per_draw for part in self.parts)
+        self.bytes_per_draw = sum(part.bytes_per_draw for part in self._valued)
+        self.draws_a_thread = self._valued[0].draws_a_thread if len(self._valued) == 1 else 0
 
     def values(self, targets: np.ndarray) -> np.ndarray:
         """Values of all members, shape (B, members)."""
-        return np.hstack([part.values(targets) for part in self.parts])
+        return np.hstack([part.values(targets) for part in self._valued])
 
 
 def family_of_pairs(pairs: PreparedPairMean) -> PreparedFamily:
