@@ -130,6 +130,14 @@ class FeatureForms(QuadraticForms):
         return one * numbers if 4 * numbers <= _KEEP_BYTES else 0
 
     @property
+    def planned_bytes(self) -> tuple[int, int]:
+        """Residuals that are no labels are made of some rows at a time, and do not add up."""
+        if isinstance(self.residual, ClassResidual):
+            return super().planned_bytes
+        columns = max(self.predictions.columns, self.residual.dimension)
+        return self.made_bytes, 24 * int(self.bounds[-1]) * columns + 8 * len(self.predictions)
+
+    @property
     def _single(self) -> bool:
         """Whether features are held in float32: the kernel is approximate, the level exact with any.
 

@@ -82,13 +82,9 @@ def placed_at_once(parts: Sequence[Prepared]) -> tuple[Prepared, ...]:
     signals, kernels, *more = parts
     if not isinstance(signals, PreparedNumberSignals) or not isinstance(kernels, PreparedPairMean):
         return tuple(parts)
-    residual, forms, places = kernels.residual, kernels.forms, signals.places
-    alike = isinstance(residual, PITResidual) and places is not None and residual.kernel == places.kernel
-    if (
-        not alike
-        or not isinstance(forms, FeatureForms)
-        or not forms.held
-        or not is_numpy(residual.predictions.reference)
-    ):
+    forms, places, residual = kernels.forms, signals.places, kernels.residual
+    if places is None or not isinstance(residual, PITResidual) or residual.kernel != places.kernel:
+        return tuple(parts)
+    if not isinstance(forms, FeatureForms) or not forms.held or not is_numpy(residual.predictions.reference):
         return tuple(parts)
     return (PlacedMembers(signals, kernels), *more)
