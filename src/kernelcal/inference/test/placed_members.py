@@ -17,9 +17,9 @@ from kernelcal.statistics.signals import PreparedNumberSignals
 __all__ = ["PlacedMembers", "placed_at_once"]
 
 
-_FEATURES = 2**16  # of the places of some rows in some draws, which stay in the cache
+_FEATURES, _FEWEST = 2**17, 8  # of the places of some rows in some draws, near the cache; draws, for short calls cost
 _TARGETS = 24  # bytes of a number of a draw: drawn, and beside the observed ones
-_MOST = 2**26  # bytes of the targets of one thread
+_MOST = 2**25  # bytes of the targets of one thread
 
 
 class PlacedMembers(Prepared):
@@ -46,7 +46,8 @@ class PlacedMembers(Prepared):
         self.by_scores = batch.continuous and not batch.event_shape
         self.bytes_per_draw = _TARGETS * signals.spread.size
         features = self.forms.rows_of_a_part * self.residual.dimension
-        self.draws_a_thread = max(2, min(_FEATURES // features, _MOST // (8 * signals.spread.size)))
+        block = max(_FEWEST, _FEATURES // features)
+        self.draws_a_thread = max(2, min(block, _MOST // (8 * signals.spread.size)))
         self._made: list[tuple[FeaturePart, PITResidual]] = []
         self._lock = Lock()
 
