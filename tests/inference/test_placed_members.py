@@ -24,7 +24,7 @@ BATCHES = {
 
 def prepared(batch, weights=None):
     family = kc.DefaultFamily(engine=kc.Nystrom(40, share=0.999)).prepare(batch, weights)
-    assert isinstance(family._valued[0], PlacedMembers)
+    assert isinstance(family.valued[0], PlacedMembers)
     return family
 
 
@@ -87,10 +87,10 @@ def test_data_of_which_all_draws_are_the_same_say_nothing():
 def test_others_are_valued_one_by_one():
     """All pairs, other target kernels, classes, and features that are not held."""
     batch = BATCHES["normal"]
-    assert not isinstance(kc.DefaultFamily().prepare(batch)._valued[0], PlacedMembers)
+    assert not isinstance(kc.DefaultFamily().prepare(batch).valued[0], PlacedMembers)
     spectral = kc.DefaultFamily(target_kernel=kc.kernels.Spectral(), engine=kc.Nystrom(40)).prepare(batch)
-    assert not isinstance(spectral._valued[0], PlacedMembers)
+    assert not isinstance(spectral.valued[0], PlacedMembers)
     levels = kc.DefaultFamily(target_kernel=kc.kernels.PIT(), engine=kc.Nystrom(40)).prepare(batch)
-    assert not isinstance(levels._valued[0], PlacedMembers)
+    assert not isinstance(levels.valued[0], PlacedMembers)
     classes = kc.DefaultFamily(engine=kc.Nystrom(40)).prepare(kc.Categorical(RNG.dirichlet(np.ones(3), 200)))
-    assert not isinstance(classes._valued[0], PlacedMembers)
+    assert not isinstance(classes.valued[0], PlacedMembers)

@@ -103,8 +103,7 @@ class Draws:
         step = max(1, _AT_ONCE // size)
 
         def drawn(first: int, last: int) -> np.ndarray:
-            with one_thread():
-                return predictions.draw(self.uniforms(first, last, size).reshape(-1, *shape))
+            return predictions.draw(self.uniforms(first, last, size).reshape(-1, *shape))
 
         first = drawn(start, min(start + step, stop))
         if start + step >= stop:
@@ -114,7 +113,8 @@ class Draws:
 
         def fill(begin: int) -> None:
             end = min(begin + step, stop)
-            targets[begin - start : end - start] = drawn(begin, end)
+            with one_thread():
+                targets[begin - start : end - start] = drawn(begin, end)
 
         threaded_map(fill, range(start + step, stop, step), None)
         return targets

@@ -145,8 +145,8 @@ def _extend(values: np.ndarray, look: int, prepared: Prepared, case: Case, run: 
 
     step = prepared.draws_a_thread or draws_at_once(prepared, len(case)) + (len(values) == 0)
     parts = [slice(first, min(first + step, look + 1)) for first in range(len(values), look + 1, step)]
-    threads = None if prepared.draws_a_thread and len(parts) > 1 else 1
-    for more in threaded_stream(valued, parts, threads):
+    beside = prepared.draws_a_thread > 0 and len(parts) > 1
+    for more in threaded_stream(valued, parts, None) if beside else map(valued, parts):
         values = np.concatenate([values, more])
         run.tell(len(values) - 1)
     return values

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from threading import Lock
 
 import numpy as np
@@ -78,14 +77,11 @@ class PlacedMembers(Prepared):
         return np.hstack([self.signals.values_of(signals), self.kernels.values_of(sums.value())])
 
 
-def placed_at_once(parts: Sequence[Prepared]) -> tuple[Prepared, ...]:
-    """Members that see the same places as one, and the others as they are."""
-    signals, kernels, *more = parts
-    if not isinstance(signals, PreparedNumberSignals) or not isinstance(kernels, PreparedPairMean):
-        return tuple(parts)
+def placed_at_once(signals: PreparedNumberSignals, kernels: PreparedPairMean) -> tuple[Prepared, ...]:
+    """Signals and kernels as one, where they see the same places, or as they are."""
     forms, places, residual = kernels.forms, signals.places, kernels.residual
     if places is None or not isinstance(residual, PITResidual) or residual.kernel != places.kernel:
-        return tuple(parts)
+        return signals, kernels
     if not isinstance(forms, FeatureForms) or not forms.held or not is_numpy(residual.predictions.reference):
-        return tuple(parts)
-    return (PlacedMembers(signals, kernels), *more)
+        return signals, kernels
+    return (PlacedMembers(signals, kernels),)
