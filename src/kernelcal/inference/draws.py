@@ -10,7 +10,7 @@ from kernelcal.arrays import row_slices
 from kernelcal.dependence import Coupling
 from kernelcal.inference.philox import WORDS
 from kernelcal.pairs import one_thread, threaded_map
-from kernelcal.predictions import Bernoulli
+from kernelcal.predictions import Bernoulli, ClassPredictions
 from kernelcal.randomness import generator_of
 
 __all__ = ["Drawable", "Draws", "multinomial_counts"]
@@ -18,7 +18,7 @@ __all__ = ["Drawable", "Draws", "multinomial_counts"]
 
 _UNIFORM_BYTES = 2**25
 
-_AT_ONCE = 2**17  # numbers that become targets in one thread: they stay in the cache
+_AT_ONCE, _FEWEST = 2**17, 8  # numbers that become targets in one thread, in the cache; draws, for what a call costs
 
 _MANY = 20_000  # rows; below, threads cost more than they save
 
@@ -100,12 +100,12 @@ class Draws:
             return self._labels(predictions, start, stop)
         shape = (len(predictions),) if predictions.uniforms == 1 else (len(predictions), predictions.uniforms)
         size = int(np.prod(shape))
-        step = max(1, _AT_ONCE // size)
-
-        def drawn(first: int, last: int) -> np.ndarray:
-            return predictions.draw(self.uniforms(first, last, size).reshape(-1, *shape))
-
-        first = drawn(start, min(start + step, stop))
+        if isinstance(predictions, ClassPredictions):  # which sum probabilities up in every call
+            step = max(1, _UNIFORM_BYTES // (8 * size))
+            parts = [self._drawn(predictions, k, min(k + step, stop), shape) for k in range(start, stop, step)]
+            return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        step = max(_FEWEST, _AT_ONCE // size)
+        first = self._drawn(predictions, start, min(start + step, stop), shape)
         if start + step >= stop:
             return first
         targets = np.empty((stop - start, *first.shape[1:]), dtype=first.dtype)
@@ -114,10 +114,14 @@ class Draws:
         def fill(begin: int) -> None:
             end = min(begin + step, stop)
             with one_thread():
-                targets[begin - start : end - start] = drawn(begin, end)
+                targets[begin - start : end - start] = self._drawn(predictions, begin, end, shape)
 
         threaded_map(fill, range(start + step, stop, step), None)
         return targets
+
+    def _drawn(self, predictions: Drawable, start: int, stop: int, shape: tuple[int, ...]) -> np.ndarray:
+        """Targets of some draws, by one call."""
+        return predictions.draw(self.uniforms(start, stop, int(np.prod(shape))).reshape(-1, *shape))
 
     def _coupled(self, predictions: Drawable, start: int, stop: int, coupling: Coupling) -> np.ndarray:
         """Targets that depend on each other, of all rows, each of which takes one number."""
