@@ -10,7 +10,7 @@ from kernelcal.arrays import row_slices
 from kernelcal.dependence import Coupling
 from kernelcal.inference.philox import WORDS
 from kernelcal.pairs import one_thread, threaded_map
-from kernelcal.predictions import Bernoulli, ClassPredictions
+from kernelcal.predictions import Bernoulli, Parametric
 from kernelcal.randomness import generator_of
 
 __all__ = ["Drawable", "Draws", "multinomial_counts"]
@@ -100,7 +100,7 @@ class Draws:
             return self._labels(predictions, start, stop)
         shape = (len(predictions),) if predictions.uniforms == 1 else (len(predictions), predictions.uniforms)
         size = int(np.prod(shape))
-        if isinstance(predictions, ClassPredictions):  # which sum probabilities up in every call
+        if not (isinstance(predictions, Parametric) and predictions.continuous):  # others make tables in every call
             step = max(1, _UNIFORM_BYTES // (8 * size))
             parts = [self._drawn(predictions, k, min(k + step, stop), shape) for k in range(start, stop, step)]
             return parts[0] if len(parts) == 1 else np.concatenate(parts)
