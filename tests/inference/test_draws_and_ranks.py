@@ -313,3 +313,13 @@ def test_standardising_survives_infinity_and_constants():
     np.testing.assert_array_equal(standardised(np.array([np.inf, 0.0, 0.0])), [np.inf, 0, 0])
     np.testing.assert_array_equal(standardised(np.zeros(3)), [0, 0, 0])
     np.testing.assert_allclose(standardised(np.array([np.inf, 1.0, 3.0])), [np.inf, -1, 1])
+
+
+@pytest.mark.parametrize("n", [30, 20_000])
+def test_numbers_that_threads_draw_are_those_of_single_draws(n):
+    rng = np.random.default_rng(0)
+    batch = kc.Normal(rng.normal(size=n), rng.uniform(0.5, 2, n))
+    source, many = Draws(3, "draws"), 40
+    found = source.targets(batch, 5, 5 + many)
+    one_by_one = np.concatenate([source.targets(batch, b, b + 1) for b in range(5, 5 + many)])
+    np.testing.assert_array_equal(found, one_by_one)

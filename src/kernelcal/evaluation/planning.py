@@ -42,8 +42,9 @@ _PASSES = 5.0  # estimates in the time of an interval without draws
 _RESAMPLED = 4e-11  # seconds of a pair and draw of the bootstrap
 _COPIES, _COPIES_OF_TEST = 6, 4  # arrays of the size of the predictions
 _TILES, _FIRST = 2**25, 2e7  # bytes of tiles; of code that is loaded on first use, and small arrays
-_SIGNALS, _JUMPS = 70, 200  # bytes of a row and draw of the signals of a number, and of PIT values with jumps; measured
-_JUMPY = 2**28 // 240  # rows times draws of PIT values with jumps at once
+_TARGETS, _JUMPS = 24, 120  # bytes of a number of a draw, and of a row and draw of PIT values with jumps; measured
+_THREADS = 2  # that draw and look at targets beside each other
+_JUMPY = 2**18  # rows times draws of PIT values with jumps at once
 _COUNTED, _COUNTS = 2**24, 4  # rows times draws of the bootstrap at once, and arrays of that size
 _PAIRS = 2_048  # rows whose pairs are kept, in two arrays
 
@@ -218,9 +219,10 @@ def _test(batch: Predictions, draws: int, engine: Engine | None) -> Step:
     seconds = draws * number * forms.seconds_per_draw + _drawing(batch, draws, together)
     made, a_draw = map(float, forms.planned_bytes)
     if isinstance(batch, RealPredictions):  # residuals of few draws at a time, when features are made already
-        largest = max(part.bytes_per_draw for part in family.parts)  # one after the other
-        own = float(largest if batch.event_shape else _SIGNALS * len(batch))
-        at_work = max(made, together * max(a_draw, own))
+        drawn = _TARGETS * len(batch) * batch.dimension
+        at_work = max(made, together * (a_draw + drawn))
+        if family.draws_a_thread:
+            at_work = max(made, float(_THREADS * family.draws_a_thread * family.bytes_per_draw))
     else:
         at_work = made + together * a_draw
     held = max(forms.held_bytes + at_work, _of_jumps(batch, draws))

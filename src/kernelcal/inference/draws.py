@@ -9,14 +9,16 @@ import numpy as np
 from kernelcal.arrays import row_slices
 from kernelcal.dependence import Coupling
 from kernelcal.inference.philox import WORDS
-from kernelcal.pairs import threaded_map
-from kernelcal.predictions import Bernoulli
+from kernelcal.pairs import one_thread, threaded_map
+from kernelcal.predictions import Bernoulli, Parametric
 from kernelcal.randomness import generator_of
 
 __all__ = ["Drawable", "Draws", "multinomial_counts"]
 
 
 _UNIFORM_BYTES = 2**25
+
+_AT_ONCE, _FEWEST = 2**17, 8  # numbers that become targets in one thread, in the cache; draws, for what a call costs
 
 _MANY = 20_000  # rows; below, threads cost more than they save
 
@@ -98,12 +100,28 @@ class Draws:
             return self._labels(predictions, start, stop)
         shape = (len(predictions),) if predictions.uniforms == 1 else (len(predictions), predictions.uniforms)
         size = int(np.prod(shape))
-        step = max(1, _UNIFORM_BYTES // (8 * size))
-        parts = [
-            predictions.draw(self.uniforms(first, min(first + step, stop), size).reshape(-1, *shape))
-            for first in range(start, stop, step)
-        ]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        if not (isinstance(predictions, Parametric) and predictions.continuous):  # others make tables in every call
+            step = max(1, _UNIFORM_BYTES // (8 * size))
+            parts = [self._drawn(predictions, k, min(k + step, stop), shape) for k in range(start, stop, step)]
+            return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        step = max(_FEWEST, _AT_ONCE // size)
+        first = self._drawn(predictions, start, min(start + step, stop), shape)
+        if start + step >= stop:
+            return first
+        targets = np.empty((stop - start, *first.shape[1:]), dtype=first.dtype)
+        targets[: len(first)] = first
+
+        def fill(begin: int) -> None:
+            end = min(begin + step, stop)
+            with one_thread():
+                targets[begin - start : end - start] = self._drawn(predictions, begin, end, shape)
+
+        threaded_map(fill, range(start + step, stop, step), None)
+        return targets
+
+    def _drawn(self, predictions: Drawable, start: int, stop: int, shape: tuple[int, ...]) -> np.ndarray:
+        """Targets of some draws, by one call."""
+        return predictions.draw(self.uniforms(start, stop, int(np.prod(shape))).reshape(-1, *shape))
 
     def _coupled(self, predictions: Drawable, start: int, stop: int, coupling: Coupling) -> np.ndarray:
         """Targets that depend on each other, of all rows, each of which takes one number."""

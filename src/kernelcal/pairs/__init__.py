@@ -12,7 +12,7 @@ from kernelcal.pairs.base import (
     threaded_stream,
 )
 from kernelcal.pairs.engines import ENGINES, ExactPairs, Nystrom, RandomFourier
-from kernelcal.pairs.features import FEATURE, FeatureEngine
+from kernelcal.pairs.features import FEATURE, FeatureEngine, FeatureForms, FeaturePart
 from kernelcal.pairs.matrix import PairMatrix, joint_sums, map_strips
 from kernelcal.pairs.over_rows import off_diagonal, row_sums
 from kernelcal.pairs.terms import TermForms, of_terms
@@ -29,6 +29,8 @@ __all__ = [
     "Engine",
     "ExactPairs",
     "FeatureEngine",
+    "FeatureForms",
+    "FeaturePart",
     "KernelProducts",
     "Nystrom",
     "PairMatrix",

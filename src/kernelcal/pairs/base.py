@@ -28,6 +28,7 @@ __all__ = [
     "KernelProducts",
     "QuadraticForms",
     "Sums",
+    "one_blas_thread",
     "one_thread",
     "thread_count",
     "threaded_map",
@@ -65,7 +66,7 @@ def threaded_map(function: Callable[[Item], Result], items: Iterable[Item], thre
     workers, items = thread_count(threads), list(items)
     if workers == 1 or len(items) < 2:  # starting threads takes a millisecond
         return [function(item) for item in items]
-    with _one_blas_thread(), ThreadPoolExecutor(workers) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(workers) as pool:
         return list(pool.map(function, items))
 
 
@@ -85,7 +86,7 @@ def threaded_stream(function: Callable[[Item], Result], items: Iterable[Item], t
             return function(item)
 
     waiting: deque[Future[Result]] = deque()
-    with _one_blas_thread(), ThreadPoolExecutor(workers) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(workers) as pool:
         try:
             for item in items:
                 waiting.append(pool.submit(alone, item))
@@ -99,8 +100,11 @@ def threaded_stream(function: Callable[[Item], Result], items: Iterable[Item], t
 
 
 @contextmanager
-def _one_blas_thread() -> Iterator[None]:
-    """Without threadpoolctl (extra `threads`) the BLAS keeps its own threads: right, but slower for many classes."""
+def one_blas_thread() -> Iterator[None]:
+    """Hold the linear algebra library to one thread: its threads wait for each other, for long where others work.
+
+    Without threadpoolctl (extra `threads`) it keeps them: right, but slower.
+    """
     try:
         libraries = _libraries(len(sys.modules))
     except ImportError:

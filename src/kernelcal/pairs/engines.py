@@ -12,7 +12,7 @@ import numpy as np
 from kernelcal.arrays import Array, is_numpy, like, namespace, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.kernels import CrossPairs, Kernel, Points, Stationary, rows_that_count
-from kernelcal.pairs.base import Engine, QuadraticForms
+from kernelcal.pairs.base import Engine, QuadraticForms, one_blas_thread
 from kernelcal.pairs.duplicates import CollapsedForms
 from kernelcal.pairs.features import FeatureEngine, FeatureMap
 from kernelcal.pairs.scan import ScanForms
@@ -209,10 +209,11 @@ class Nystrom(FeatureEngine):
         """Return the feature map and the number of features of each kernel."""
         chosen = self._choose(predictions)
         evaluate = _evaluator(kernels, predictions)
-        roots = [_inverse_root(values) for values in evaluate(chosen, chosen)]
-        if self.share < 1:
-            seen = zip(evaluate(_some(self._candidates(predictions)), chosen), roots, strict=True)
-            roots = [root @ _leading(values @ root, self.share) for values, root in seen]
+        with one_blas_thread():  # small matrices, whose threads would wait for each other
+            roots = [_inverse_root(values) for values in evaluate(chosen, chosen)]
+            if self.share < 1:
+                seen = zip(evaluate(_some(self._candidates(predictions)), chosen), roots, strict=True)
+                roots = [root @ _leading(values @ root, self.share) for values, root in seen]
 
         def some_features(rows: slice) -> Array:
             parts = [values @ root for values, root in zip(evaluate(rows, chosen), roots, strict=True)]

@@ -26,9 +26,19 @@ from kernelcal.errors import InputError
 from kernelcal.kernels import Kernel
 from kernelcal.pairs.base import Engine, QuadraticForms, Sums, threaded_map
 from kernelcal.predictions import Predictions
-from kernelcal.residuals import ClassResidual, FeatureResidual, Residual
+from kernelcal.residuals import ClassResidual, FeatureResidual, PITResidual, Residual
 
-__all__ = ["FEATURE", "FeatureEngine", "FeatureMap", "ResidentTotal", "Total", "total_of"]
+__all__ = [
+    "FEATURE",
+    "FeatureEngine",
+    "FeatureForms",
+    "FeatureMap",
+    "FeaturePart",
+    "ResidentTotal",
+    "RunningSums",
+    "Total",
+    "total_of",
+]
 
 
 _DENSE_UP_TO = 24  # classes; above, adding rows label by label beats a matrix product with one-hot columns
@@ -48,9 +58,13 @@ _INDICATORS = 2**20  # of some rows in all draws: they stay in the cache, and su
 
 _RESIDUALS = 2**17  # of some rows in all draws: what they are made of stays in the cache
 
+_ROWS = 512  # whose features stay in the cache while they are multiplied with residuals of some draws
+
 _SECONDS, FEATURE = 2e-8, 3e-11  # seconds of a feature of a row, and of one times a residual in a draw
 
 _SINGLE_FROM = 50_000  # rows times residual features; above, features are held in float32
+
+_SINGLE_PLACES = 20_000  # the same of places of continuous laws, of which no two draws are the same
 
 _ALL = slice(None)
 
@@ -74,7 +88,7 @@ class FeatureEngine(Engine):
             )
         engine = self if residual.weights is None else self.counting(residual.weights)
         features, sizes = engine.maps(kernels, predictions)
-        return _Features(features, sizes, predictions, residual, engine.describe(predictions))
+        return FeatureForms(features, sizes, predictions, residual, engine.describe(predictions))
 
     def counting(self, weights: np.ndarray) -> FeatureEngine:
         """Return the engine for rows of these weights: one that is made of rows leaves out those without weight."""
@@ -85,7 +99,7 @@ class FeatureEngine(Engine):
         """Name for the result."""
 
 
-class _Features(QuadraticForms):
+class FeatureForms(QuadraticForms):
     """With S = Phi' R: sum over i != j is |S|^2 - sum_i |phi_i|^2 |r_i|^2, for each kernel's features."""
 
     def __init__(
@@ -114,8 +128,28 @@ class _Features(QuadraticForms):
     def _kept_bytes(self) -> int:
         """Features that are kept between batches of draws."""
         numbers = len(self.predictions) * int(self.bounds[-1])
-        one = 4 if len(self.predictions) * self.residual.dimension > _SINGLE_FROM else 8
+        one = 4 if self._single else 8
         return one * numbers if 4 * numbers <= _KEEP_BYTES else 0
+
+    @property
+    def planned_bytes(self) -> tuple[int, int]:
+        """Residuals that are no labels are made of some rows at a time, and do not add up."""
+        if isinstance(self.residual, ClassResidual):
+            return super().planned_bytes
+        columns = max(self.predictions.columns, self.residual.dimension)
+        return self.made_bytes, 24 * int(self.bounds[-1]) * columns + 8 * len(self.predictions)
+
+    @property
+    def _single(self) -> bool:
+        """Whether features are held in float32: the kernel is approximate, the level exact with any.
+
+        Not between numbers with probabilities of their own: the last digits of a product depend on where a draw stands
+        among others, and draws that are the same must tie.
+        """
+        numbers = len(self.predictions) * self.residual.dimension
+        if isinstance(self.residual, PITResidual):
+            return self.residual.continuous and numbers > _SINGLE_PLACES
+        return numbers > _SINGLE_FROM
 
     @property
     def _rows_at_once(self) -> int:
@@ -136,6 +170,7 @@ class _Features(QuadraticForms):
         return FEATURE * len(self.predictions) * int(self.bounds[-1]) / (len(self.bounds) - 1) * columns
 
     def of(self, targets: np.ndarray) -> Sums:
+        """Sums of the first kernel, with gradients."""
         r = self.residual.features(targets)
         xp = namespace(r)
         total, diagonal = 0.0, 0.0 * r[0, 0]
@@ -146,6 +181,7 @@ class _Features(QuadraticForms):
         return Sums(xp.sum(total * total) - diagonal, diagonal)
 
     def batch(self, targets: np.ndarray) -> Sums:
+        """Sums of all kernels and sets of targets."""
         diagonal, total = np.zeros((len(targets), len(self.bounds) - 1)), None
         for rows, phi in self._rows_of_features():
             if total is None:
@@ -153,15 +189,41 @@ class _Features(QuadraticForms):
                 total = total_of(self.residual, self.predictions.columns, len(targets), size, phi)
                 if isinstance(total, _LabelTotal):
                     total.keep(self._mean_sum)
-            sizes = [squared_lengths(phi[:, first:last]) for first, last in pairwise(self.bounds.tolist())]
             norms = total.add(rows, phi, targets[:, rows])
-            diagonal += np.stack([to_numpy(norms @ size) for size in sizes], axis=1)
+            diagonal += to_numpy(norms @ self._lengths(phi))
         assert total is not None  # for the type checker: there are rows
         if isinstance(total, _LabelTotal):
             self._mean_sum = total.mean
         s = to_numpy(total.value())
-        squares = np.add.reduceat(np.einsum("kbd,kbd->bd", s, s), self.bounds[:-1], axis=1)
-        return Sums(squares - diagonal, diagonal)
+        return _sums(s, self.bounds, diagonal)
+
+    @property
+    def held(self) -> bool:
+        """Whether features of all rows are kept between batches of draws, in NumPy."""
+        return self.held_bytes > 0 and not self.resident
+
+    @property
+    def rows_of_a_part(self) -> int:
+        """How many rows a part has, but for the last one."""
+        return min(len(self.predictions), _ROWS)
+
+    @cached_property
+    def parts(self) -> list[FeaturePart]:
+        """All rows, a few at a time, with their features; for features that are held."""
+        return [
+            FeaturePart(slice(rows.start + own.start, rows.start + own.stop), phi[own], self._lengths(phi[own]))
+            for rows, phi in self._rows_of_features()
+            for own in row_slices(len(phi), _ROWS)
+        ]
+
+    def _lengths(self, phi: Array) -> Array:
+        """Squared lengths of the features of each kernel, shape (rows, kernels)."""
+        every = [squared_lengths(phi[:, first:last]) for first, last in pairwise(self.bounds.tolist())]
+        return namespace(phi).stack(every, axis=1)
+
+    def running(self, draws: int) -> RunningSums:
+        """Start sums of residuals that somebody else makes, part by part."""
+        return RunningSums(self.bounds, self.residual.dimension, draws)
 
     def kernel_rows(self, rows: slice, columns: slice = _ALL) -> np.ndarray:
         """Products of features of the first kernel."""
@@ -177,9 +239,8 @@ class _Features(QuadraticForms):
         if self._kept is not None:
             return self._kept
         n = len(self.predictions)
-        single = n * self.residual.dimension > _SINGLE_FROM  # the kernel is approximate, the level exact with any
         parts = row_slices(n, self._rows_at_once)
-        made = ((rows, self._made(rows, np.float32 if single else None)) for rows in parts)
+        made = ((rows, self._made(rows, np.float32 if self._single else None)) for rows in parts)
         if 4 * size * n > _KEEP_BYTES:
             return made
         self._kept = list(made)
@@ -189,6 +250,51 @@ class _Features(QuadraticForms):
         """Features of some rows, which stay on an accelerator."""
         phi = self.features(rows)
         return phi if self.resident else np.asarray(to_numpy(phi), dtype=dtype)
+
+
+def _sums(s: np.ndarray, bounds: np.ndarray, diagonal: np.ndarray) -> Sums:
+    """Sums over pairs of each kernel, from sums of features times residuals (residual features, B, D)."""
+    squares = np.add.reduceat(np.einsum("kbd,kbd->bd", s, s), bounds[:-1], axis=1)
+    return Sums(squares - diagonal, diagonal)
+
+
+@dataclass(frozen=True, eq=False)
+class FeaturePart:
+    """Some rows that follow each other, their features of all kernels (rows, D), squared lengths (rows, kernels)."""
+
+    rows: slice
+    features: np.ndarray
+    lengths: np.ndarray
+
+
+class RunningSums:
+    """Sums of features times residuals of some draws, of which the residuals are given part by part.
+
+    Parameters
+    ----------
+    bounds : numpy.ndarray
+        Where the features of each kernel begin, and the last ones end.
+    dimension, draws : int
+        Features of a residual, and sets of targets.
+    """
+
+    def __init__(self, bounds: np.ndarray, dimension: int, draws: int) -> None:
+        self.bounds, self.shape = bounds, (dimension, draws, int(bounds[-1]))
+        self.sums = np.zeros((dimension * draws, int(bounds[-1])))
+        self.diagonal = np.zeros((draws, len(bounds) - 1))
+
+    def add(self, part: FeaturePart, residuals: np.ndarray) -> None:
+        """Add residuals of shape (residual features, B, rows) of some rows."""
+        flat = residuals.reshape(-1, residuals.shape[-1])
+        self.sums += flat.astype(part.features.dtype, copy=False) @ part.features
+        lengths = residuals[0] * residuals[0]
+        for column in residuals[1:]:
+            lengths += column * column
+        self.diagonal += lengths @ part.lengths
+
+    def value(self) -> Sums:
+        """Sums over pairs of rows, by kernel."""
+        return _sums(self.sums.reshape(self.shape), self.bounds, self.diagonal)
 
 
 class Total(ABC):

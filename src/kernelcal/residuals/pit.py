@@ -94,6 +94,11 @@ class PITResidual(FeatureResidual):
         weights = None if self.weights is None else self.weights[index]
         return replace(self, predictions=self.predictions[index], weights=weights)
 
+    @property
+    def continuous(self) -> bool:
+        """Whether no outcome has a probability of its own."""
+        return bool(self.predictions.continuous)
+
     @cached_property
     def _parts(self) -> list[Any]:
         """Predictions of one number each, whose places are those of a target; none of normal vectors."""
@@ -137,6 +142,24 @@ class PITResidual(FeatureResidual):
         if self.weights is not None:
             values *= self.weights[:, None, None]
         return values
+
+    def by_feature(self, places: OutcomePlaces) -> np.ndarray:
+        """Features of places of shape (B, n, c) in NumPy, one feature after the other: shape (r, B, n)."""
+        low, half = places.low.transpose(2, 0, 1), places.half
+        values = np.empty((len(low), self.kernel.size, *low.shape[1:]))
+        amplitudes = self.kernel.amplitudes / math.sqrt(self.views)
+        if half is None and self.kernel.features == "polynomials":
+            for own, u in zip(values, low, strict=True):
+                _write_polynomials(u, amplitudes, own)
+        else:
+            features = self._features(places).reshape(*places.low.shape, -1)
+            values[:] = np.moveaxis(features, (-2, -1), (0, 1))
+        values = values.reshape(-1, *low.shape[1:])
+        return values if self.weights is None else np.multiply(values, self.weights, out=values)
+
+    def places_of_scores(self, scores: np.ndarray) -> OutcomePlaces:
+        """Where outcomes of continuous laws of one number lie, by their normal scores (..., n)."""
+        return _of_scores(scores[..., None])
 
     def places(self, targets: np.ndarray) -> OutcomePlaces:
         """Where targets of shape (..., n, *event_shape) lie."""
@@ -245,6 +268,20 @@ def _polynomials(u: Array, size: int) -> list[Array]:
         columns.append(math.sqrt(2 * k + 1) * now)
         before, now = now, ((2 * k + 1) * x * now - k * before) / (k + 1)
     return columns
+
+
+def _write_polynomials(u: np.ndarray, amplitudes: np.ndarray, out: np.ndarray) -> None:
+    """The same times amplitudes, written to `out` with few passes over memory: the recurrence of the multiples."""
+    scales = [1.0] + [float(a) * math.sqrt(2 * k + 1) for k, a in enumerate(amplitudes, start=1)]
+    x = 2 * u
+    x -= 1
+    np.multiply(x, scales[1], out=out[0])
+    for k in range(1, len(out)):
+        now = out[k]
+        np.multiply(x, out[k - 1], out=now)
+        now *= (2 * k + 1) / (k + 1) * scales[k + 1] / scales[k]
+        before = k / (k + 1) * scales[k + 1] / scales[k - 1]
+        now -= before if k == 1 else before * out[k - 2]
 
 
 _FEATURES: dict[str, Callable[[OutcomePlaces, int], list[Array]]] = {

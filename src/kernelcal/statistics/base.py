@@ -243,6 +243,8 @@ class Prepared(ABC):
         How exact tests make one p-value of several statistics; None: each by itself, all alike.
     by_cells : bool
         Whether values look at the cells between the quantiles of `Quantiles` alone: exact tests then redraw cells.
+    draws_a_thread : int
+        Sets of targets that one thread draws and looks at while they lie in the cache; 0: `values` sees to its threads.
 
     Examples
     --------
@@ -260,6 +262,7 @@ class Prepared(ABC):
     notes: tuple[str, ...] = ()
     merge: Merge | None = None
     by_cells: bool = False
+    draws_a_thread: int = 0
 
     @abstractmethod
     def values(self, targets: np.ndarray) -> np.ndarray:

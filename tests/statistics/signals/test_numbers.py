@@ -69,7 +69,7 @@ def test_dispersion_has_its_mean_under_calibration():
     signals = NumberSignals().prepare(batch, w)
     z = rng.normal(size=(60_000, 8))
     rest = signals._explained(z[:, :, None])[1][:, :, 0]
-    total, freedom = signals._freedom
+    total, freedom = signals.freedom
     assert (w * rest**2).sum(axis=1).mean() == pytest.approx(total, rel=0.01)
     assert 3 < freedom < 5
 

@@ -15,6 +15,7 @@ from kernelcal.inference.draws import Draws
 from kernelcal.inference.laws.law import NullLaw, Outcome, Problem
 from kernelcal.inference.laws.ranking import decisive, merged_pvalue, ranks
 from kernelcal.inference.result import Member
+from kernelcal.pairs import threaded_stream
 from kernelcal.predictions import ClassPredictions, Predictions, Samples, ScorePredictions
 from kernelcal.runs import Run
 from kernelcal.statistics import Merge, Prepared
@@ -135,13 +136,18 @@ def draws_at_once(prepared: Prepared, n: int) -> int:
 
 def _extend(values: np.ndarray, look: int, prepared: Prepared, case: Case, run: Run, source: Draws) -> np.ndarray:
     """Append draws up to a look; the first batch begins with the observed targets, on the same code path."""
-    batch = draws_at_once(prepared, len(case))
-    while len(values) < look + 1:
-        done = max(len(values) - 1, 0)
-        drawn = source.targets(case.predictions, done, min(done + batch, look))
-        if len(values) == 0:
+
+    def valued(rows: slice) -> np.ndarray:
+        drawn = source.targets(case.predictions, max(rows.start - 1, 0), rows.stop - 1)
+        if rows.start == 0:
             drawn = np.concatenate([case.targets[None].astype(drawn.dtype), drawn])
-        values = np.concatenate([values, with_ranks(prepared.values(drawn), prepared.names)])
+        return with_ranks(prepared.values(drawn), prepared.names)
+
+    step = prepared.draws_a_thread or draws_at_once(prepared, len(case)) + (len(values) == 0)
+    parts = [slice(first, min(first + step, look + 1)) for first in range(len(values), look + 1, step)]
+    beside = prepared.draws_a_thread > 0 and len(parts) > 1
+    for more in threaded_stream(valued, parts, None) if beside else map(valued, parts):
+        values = np.concatenate([values, more])
         run.tell(len(values) - 1)
     return values
 

@@ -14,6 +14,7 @@ from kernelcal.dependence import Dependence, mean_law
 from kernelcal.errors import InputError
 from kernelcal.inference.result import Member
 from kernelcal.inference.test.number_family import FACTORS, SHARE, number_kernel, number_merge, number_parts
+from kernelcal.inference.test.placed_members import placed_at_once
 from kernelcal.inference.test.quantile_family import QUANTILE_FACTORS, PreparedQuantileKernels, quantile_merge
 from kernelcal.kernels import (
     PIT,
@@ -210,7 +211,9 @@ class DefaultFamily(Statistic):
         if isinstance(predictions, RealPredictions):
             factors = FACTORS if self.factors is None else self.factors
             parts = number_parts(predictions, self.kernel, factors, self.target_kernel, self.engine, weights)
-            return PreparedFamily(parts[0][0], parts[1], parts[0][1:], number_merge(parts[1], parts[0]))
+            (first, *more), signals = parts
+            valued = (*placed_at_once(signals, first), *more)
+            return PreparedFamily(first, signals, tuple(more), number_merge(signals, parts[0]), valued)
         base, notes = resolve(self.kernel, predictions, weights=weights)
         assert isinstance(base, Stationary)  # for the type checker: leaves keep their type
         target = spectral_target(self.target_kernel, predictions)
@@ -288,7 +291,7 @@ class DefaultFamily(Statistic):
 
 
 class PreparedFamily(Prepared):
-    """Kernels and signals of fixed predictions."""
+    """Kernels and signals of fixed predictions; `valued` are the same members as they are looked at, not each alone."""
 
     def __init__(
         self,
@@ -296,17 +299,20 @@ class PreparedFamily(Prepared):
         signals: Signals,
         more: tuple[Prepared, ...] = (),
         merge: Merge | None = None,
+        valued: tuple[Prepared, ...] = (),
     ) -> None:
         self.kernels, self.signals, self.more, self.merge = kernels, signals, more, merge
         self.parts: tuple[Prepared, ...] = (signals, kernels, *more)
+        self.valued = valued or self.parts
         self.by_cells = kernels.by_cells
         self.names = tuple(name for part in self.parts for name in part.names)
         self.engine, self.notes = kernels.engine, kernels.notes
-        self.bytes_per_draw = sum(part.bytes_per_draw for part in self.parts)
+        self.bytes_per_draw = sum(part.bytes_per_draw for part in self.valued)
+        self.draws_a_thread = self.valued[0].draws_a_thread if len(self.valued) == 1 else 0
 
     def values(self, targets: np.ndarray) -> np.ndarray:
         """Values of all members, shape (B, members)."""
-        return np.hstack([part.values(targets) for part in self.parts])
+        return np.hstack([part.values(targets) for part in self.valued])
 
 
 def family_of_pairs(pairs: PreparedPairMean) -> PreparedFamily:

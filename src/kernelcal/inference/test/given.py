@@ -85,7 +85,8 @@ class PreparedGiven(PreparedFamily):
         base = family.merge or Merge.of_each(first)
         group = tuple(range(first, first + len(places.names) + len(alike.names)))
         merge = Merge((*base.groups, group), (*base.weights, WEIGHT), standardised=base.standardised)
-        super().__init__(family.kernels, family.signals, (*family.more, places, alike), merge)
+        in_x = places, alike
+        super().__init__(family.kernels, family.signals, (*family.more, *in_x), merge, (*family.valued, *in_x))
         self.places, self.first, self.notes = places, first, family.notes
 
     def flipped(self, targets: np.ndarray, clusters: np.ndarray, signs: np.ndarray) -> np.ndarray:

@@ -76,6 +76,13 @@ class Normal(Parametric):
 
         return ndtr(self.standardised(to_numpy(as_array(y))))
 
+    def standardised(self, y: np.ndarray) -> np.ndarray:
+        """Targets minus mean in standard deviations, which all are positive."""
+        mean, std = self.in_numpy()
+        z = y - mean
+        z /= std
+        return z
+
     def normal_scores(self, y: np.ndarray) -> np.ndarray:
         """Standardised residuals: the law is normal."""
         return self.standardised(y)

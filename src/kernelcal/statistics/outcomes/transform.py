@@ -129,7 +129,7 @@ def pit_intervals_of(case: Case) -> tuple[np.ndarray, np.ndarray]:
 
 
 _CELLS = 2**22  # values of distribution functions that are kept: 32 MiB
-_NUMBERS = 2**20  # that are drawn at once: statistics of their jumps take some 120 bytes each
+_NUMBERS = 2**18  # that are drawn at once: statistics of their jumps take some 120 bytes each
 
 
 @dataclass(frozen=True, eq=False)
@@ -301,6 +301,9 @@ class _OfCounts(RandomisedPIT):
         return count_below(self.steps[:, 1:], inside(uniforms))
 
 
+_AT_ONCE, _IN_CACHE = 2**17, 2**14  # values that one thread draws, and sorts; memory of larger arrays is fetched anew
+
+
 class PreparedUniformity(Prepared):
     """Statistics of n numbers in (0, 1), large where they are not uniform.
 
@@ -325,10 +328,15 @@ class PreparedUniformity(Prepared):
 
     def __init__(self, n: int, spread: float = 0.0) -> None:
         self.n, self.bytes_per_draw, self.spread = n, 240 * n, spread
+        self.draws_a_thread = max(2, _AT_ONCE // max(n, 1))
         self.names = ("Anderson-Darling", "Kuiper", "bias", *(("dispersion",) if n > 1 else ()))
 
     def values(self, targets: np.ndarray) -> np.ndarray:
         """Statistics of numbers of shape (B, n), or of the ends of jumps (B, n, 2): shape (B, statistics)."""
+        step = max(1, _IN_CACHE // max(self.n, 1))
+        return np.concatenate([self._values(targets[own]) for own in row_slices(len(targets), step)])
+
+    def _values(self, targets: np.ndarray) -> np.ndarray:
         mean, spread = self.signed(targets)
         if targets.ndim == 2:
             ordered = np.sort(_inside(targets), axis=1)
@@ -418,8 +426,10 @@ def _inside(values: np.ndarray) -> np.ndarray:
 
 def _anderson_darling(ordered: np.ndarray) -> np.ndarray:
     n = ordered.shape[1]
-    odd = 2 * np.arange(1, n + 1) - 1
-    return -n - (np.log(ordered) + np.log1p(-ordered[:, ::-1])) @ odd / n
+    odd = 2.0 * np.arange(1, n + 1) - 1
+    rest = -ordered
+    np.log1p(rest, out=rest)
+    return -n - (np.log(ordered) @ odd + rest @ odd[::-1].copy()) / n
 
 
 def kuiper(ordered: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
@@ -429,8 +439,8 @@ def kuiper(ordered: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray
     """
     n = ordered.shape[1]
     if weights is None:
-        before, after = np.arange(n) / n, np.arange(1, n + 1) / n
-    else:
-        after = np.cumsum(weights, axis=1) / weights.sum(axis=1, keepdims=True)
-        before = np.pad(after, ((0, 0), (1, 0)))[:, :-1]
+        above = np.arange(1, n + 1) / n - ordered
+        return math.sqrt(n) * (above.max(axis=1) - above.min(axis=1) + 1 / n)
+    after = np.cumsum(weights, axis=1) / weights.sum(axis=1, keepdims=True)
+    before = np.pad(after, ((0, 0), (1, 0)))[:, :-1]
     return math.sqrt(n) * ((after - ordered).max(axis=1) + (ordered - before).max(axis=1))

@@ -281,7 +281,11 @@ class PreparedPairMean(Prepared):
 
     def values(self, targets: np.ndarray) -> np.ndarray:
         """Values of all kernels for targets of shape (B, n)."""
-        return np.asarray(self._mean(self.forms.batch(targets)))
+        return self.values_of(self.forms.batch(targets))
+
+    def values_of(self, sums: Sums) -> np.ndarray:
+        """Values of all kernels, from sums over pairs of shape (B, kernels)."""
+        return np.asarray(self._mean(sums))
 
     def _mean(self, sums: Sums) -> Array:
         if self.statistic.estimator == "biased":

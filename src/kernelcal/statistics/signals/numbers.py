@@ -16,6 +16,7 @@ from kernelcal.predictions import RealPredictions, Samples
 from kernelcal.residuals import OutcomePlaces, PITResidual, has_places
 from kernelcal.statistics.base import Merge, Prepared, Statistic
 from kernelcal.statistics.signals.clear import errors_apart, sums_with_errors
+from kernelcal.statistics.signals.number_sums import Explaining, NumberSums, cells_of
 from kernelcal.statistics.signals.number_words import (
     far_off,
     far_rows,
@@ -129,60 +130,109 @@ class PreparedNumberSignals(Prepared):
         return columns
 
     @cached_property
-    def _inverse(self) -> np.ndarray:
-        """Pseudo-inverse of the weighted second moments of what explains, shape (d, 3, 3)."""
-        moments = np.einsum("dni,n,dnj->dij", self.explaining, self.weights, self.explaining)
-        return np.linalg.pinv(moments, rcond=1e-9, hermitian=True)
+    def explained_by(self) -> Explaining:
+        """The same with its moments."""
+        return Explaining(self.explaining, self.weights)
 
     @cached_property
-    def _freedom(self) -> tuple[float, float]:
+    def freedom(self) -> tuple[float, float]:
         """Expected weighted sum of squares about what is explained, and its degrees of freedom, roughly.
 
         The first is exact for the variance 1 of scores: ``sum_i w_i (1 - h_i)``, h the leverage.
         """
-        leverage = np.einsum("dni,dij,dnj->nd", self.explaining, self._inverse, self.explaining) * self.weights[:, None]
+        leverage = (
+            np.einsum("dni,dij,dnj->nd", self.explaining, self.explained_by.inverse, self.explaining)
+            * self.weights[:, None]
+        )
         share = self.weights[:, None] * np.maximum(self.spread - leverage, 0.0)
         total, squares = float(share.sum()), float((share * self.weights[:, None]).sum())
         return total, total**2 / squares if squares > 0 else 0.0
 
-    def scores(self, targets: np.ndarray) -> np.ndarray:
-        """Scores of targets of shape (B, n, ...), 0 without spread: shape (B, n, d)."""
-        z = self.predictions.normal_scores(targets).reshape(*targets.shape[:2], self.spread.shape[1])
-        return np.where(self.spread, z, 0.0)
+    def scores(
+        self, targets: np.ndarray, predictions: RealPredictions | None = None, rows: slice = slice(None)
+    ) -> np.ndarray:
+        """Scores of targets of shape (B, n, ...), 0 without spread: shape (B, n, d); of some rows, given both."""
+        batch = self.predictions if predictions is None else predictions
+        z = batch.normal_scores(targets).reshape(*targets.shape[:2], self.spread.shape[1])
+        return z if self.everywhere else np.where(self.spread[rows], z, 0.0)
 
     def values(self, targets: np.ndarray) -> np.ndarray:
         """Signals without direction, shape (B, signals): 7, and one or two of the PIT."""
-        self.explaining, self._inverse, self._freedom  # noqa: B018  made before threads ask for it
+        self.ready()
         step = max(1, _AT_ONCE // max(self.spread.size, 1))
         parts = [targets[part] for part in row_slices(len(targets), step)]
         return np.concatenate(threaded_map(self._values, parts, None))
 
     def _values(self, targets: np.ndarray) -> np.ndarray:
         """The same of draws that stay in the cache together."""
-        sums, excess, by = self.signed(targets)
-        bias = np.abs(sums).max(axis=1)
-        columns = [self.predictions.impossible(targets).sum(axis=1), bias[:, 0], np.abs(excess)]
-        columns += [bias[:, 1], bias[:, 2], np.abs(by[:, 0]), np.abs(by[:, 1])]
+        moments = chi_square = None
         if self.places is not None:
             places = self.places.places(targets)
-            columns.append((self._moments(places) ** 2).sum(axis=1))
-            columns += [self._chi_square(np.asarray(places.low))] if self.cells else []
+            moments = self._moments(places)
+            chi_square = self._chi_square(np.asarray(places.low)) if self.cells else None
+        return self.columns(
+            self.predictions.impossible(targets).sum(axis=1), *self.signed(targets), moments, chi_square
+        )
+
+    def columns(
+        self,
+        impossible: np.ndarray,
+        sums: np.ndarray,
+        excess: np.ndarray,
+        by: np.ndarray,
+        moments: np.ndarray | None,
+        chi_square: np.ndarray | None,
+    ) -> np.ndarray:
+        """Signals without direction side by side, from those with one (`signed`), moments (B, r) and chi-square."""
+        bias = np.abs(sums).max(axis=1)
+        columns = [impossible, bias[:, 0], np.abs(excess), bias[:, 1], bias[:, 2], np.abs(by[:, 0]), np.abs(by[:, 1])]
+        columns += [] if moments is None else [(moments**2).sum(axis=1)]
+        columns += [] if chi_square is None else [chi_square]
         return np.stack(columns, axis=1)
+
+    def ready(self) -> PreparedNumberSignals:
+        """Make what values need, before threads ask for it."""
+        by = self.explained_by
+        by.inverse, by.products, by.thirds, self.freedom, self.everywhere  # noqa: B018
+        return self
+
+    def sums(self, draws: int) -> NumberSums:
+        """Start sums of some draws that rows are added to."""
+        places = self.places
+        features, views = (0, 0) if places is None else (places.dimension, places.views)
+        return NumberSums(self.explained_by, draws, features, views, self.cells)
+
+    def values_of(self, sums: NumberSums) -> np.ndarray:
+        """Signals without direction, shape (B, signals), from sums over all rows."""
+        bias, squares, by = sums.signed()
+        moments = None if self.places is None else sums.moments.T / self.amplitudes
+        chi_square = self.chi_square(sums.counts) if self.cells else None
+        return self.columns(sums.impossible, bias, self.excess(squares), by, moments, chi_square)
+
+    @cached_property
+    def amplitudes(self) -> np.ndarray:
+        """What multiplies each feature of the places, shape (r,)."""
+        assert self.places is not None  # for the type checker: asked for where there are places
+        return np.tile(self.places.kernel.amplitudes, self.places.views)
+
+    @cached_property
+    def everywhere(self) -> bool:
+        """Whether every row has a spread."""
+        return bool(self.spread.all())
 
     def _moments(self, places: OutcomePlaces) -> np.ndarray:
         """Sums over rows of the polynomials of all places, shape (B, r)."""
         assert self.places is not None  # for the type checker: asked for where there are places
-        amplitudes = np.tile(self.places.kernel.amplitudes, self.places.views)
-        return self.places.batch_of(places).sum(axis=0) / amplitudes
+        return self.places.by_feature(places).sum(axis=2).T / self.amplitudes
 
     def _chi_square(self, u: np.ndarray) -> np.ndarray:
-        """``sum_c (N_c - W / K)^2 / (sum_i w_i^2 (1 - 1 / K) / K)`` of places (B, n, c), over all c: shape (B,)."""
-        draws, k = len(u), self.cells
-        index = np.minimum((u * k).astype(np.intp), k - 1) + k * np.arange(draws)[:, None, None]
-        plain, shape = (self.weights == 1).all(), (draws, len(self.weights))
-        weights = None if plain else np.broadcast_to(self.weights, shape).ravel()
-        counts = [np.bincount(index[:, :, j].ravel(), weights, k * draws) for j in range(u.shape[2])]
-        excess = np.stack(counts).reshape(-1, draws, k) - self.weights.sum() / k
+        """Chi-square of places (B, n, c), over all c: shape (B,)."""
+        weights = None if (self.weights == 1).all() else self.weights
+        return self.chi_square(np.stack([cells_of(own, self.cells, weights) for own in u.transpose(2, 0, 1)]))
+
+    def chi_square(self, counts: np.ndarray) -> np.ndarray:
+        """``sum_c (N_c - W / K)^2 / (sum_i w_i^2 (1 - 1 / K) / K)`` of counts (c, B, K), over all c: shape (B,)."""
+        k, excess = self.cells, counts - self.weights.sum() / self.cells
         return (excess**2).sum(axis=(0, 2)) / ((self.weights**2).sum() * (1 - 1 / k) / k)
 
     def signed(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -194,17 +244,20 @@ class PreparedNumberSignals(Prepared):
         sums, rest = self._explained(z)
         rest = rest * rest
         squares = np.einsum("bnd,n->b", rest, self.weights)
-        total, freedom = self._freedom
-        ratio = np.cbrt(squares / total) if total > 0 else np.ones(len(z))
-        excess = ratio - (1 - 2 / (9 * freedom)) if freedom > 0 else np.zeros(len(z))
         by = sum(rest[:, :, k] @ (self.weights[:, None] * own[:, 1:]) for k, own in enumerate(self.explaining))
-        return sums, excess, by / z.shape[2]
+        return sums, self.excess(squares), by / z.shape[2]
+
+    def excess(self, squares: np.ndarray) -> np.ndarray:
+        """Cube root of the variance about what explains less its mean, from sums of squares (B,): shape (B,)."""
+        total, freedom = self.freedom
+        ratio = np.cbrt(squares / total) if total > 0 else np.ones(len(squares))
+        return ratio - (1 - 2 / (9 * freedom)) if freedom > 0 else np.zeros(len(squares))
 
     def _explained(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Weighted sums of scores times what explains, (B, d, 3), and the scores less what it explains, (B, n, d)."""
         weighted = self.explaining * self.weights[:, None]
         sums = np.stack([z[:, :, k] @ weighted[k] for k in range(z.shape[2])], axis=1)
-        slopes = np.einsum("bdi,dij->bdj", sums, self._inverse)
+        slopes = np.einsum("bdi,dij->bdj", sums, self.explained_by.inverse)
         fitted = np.stack([slopes[:, k] @ self.explaining[k].T for k in range(z.shape[2])], axis=2)
         return sums, z - fitted
 
@@ -280,7 +333,7 @@ class PreparedNumberSignals(Prepared):
         """Whether a width is wrong on the same side once it is allowed for that a few draws tell it roughly."""
         if not isinstance(self.predictions, Samples):
             return True
-        noise = 2 * np.sqrt(2 / max(self._freedom[1], 1.0))
+        noise = 2 * np.sqrt(2 / max(self.freedom[1], 1.0))
         return bool(np.sign(excess) * (self._ratio(z, rest) ** 2 - 1) > noise)
 
     def _ratio(self, z: np.ndarray, rest: np.ndarray) -> float:
@@ -289,7 +342,7 @@ class PreparedNumberSignals(Prepared):
         The standard deviation of S draws varies: of normal laws scores in its unit have variance (S + 1) / (S - 3), and
         one more for a shift, by its square over 2 (S - 3).
         """
-        total, _ = self._freedom
+        total, _ = self.freedom
         variance = float((self.weights @ rest**2).sum()) / max(total, 1e-300)
         size = self.predictions.size if isinstance(self.predictions, Samples) else 0
         if size > _FEW_DRAWS:
