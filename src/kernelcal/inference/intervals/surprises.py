@@ -91,7 +91,7 @@ def hoeffding_parts(matrix: PairMatrix) -> tuple[float, float]:
     ``a = (sum s_i^2 - Q) / (n (n-1) (n-2))``, ``t = (S^2 - 4 (sum s_i^2 - Q) - 2 Q) / (n (n-1) (n-2) (n-3))``,
     ``z1 = max(a - t, 0)``, ``z2 = max(Q / (n (n-1)) - t, 0)``.
     """
-    return hoeffding_sums(matrix.row_sums - matrix.diagonal, float(matrix.row_squares.sum()))
+    return hoeffding_sums(matrix.row_sums - matrix.diagonal, matrix.square_sum)
 
 
 def hoeffding_sums(sums: np.ndarray, squares: float) -> tuple[float, float]:
@@ -290,7 +290,7 @@ def surprises_of(matrix: PairMatrix, case: Case, sums: tuple[float, float | None
     residual features.
     """
     if sums is None:
-        sums = float((matrix.row_sums - matrix.diagonal).sum()), float(matrix.row_squares.sum())
+        sums = float((matrix.row_sums - matrix.diagonal).sum()), matrix.square_sum
     total, squares = sums[0], _some_squares(matrix) if sums[1] is None else sums[1]
     if isinstance(matrix.residual, ClassResidual) and isinstance(case.predictions, ClassPredictions):
         law = label_law(case.targets, [case.predictions], case.weights)
