@@ -16,6 +16,7 @@ from kernelcal.errors import InputError
 from kernelcal.evaluation import seconds_one_by_one
 from kernelcal.inference import (
     INTERVAL_METHODS,
+    Draws,
     Equivalence,
     Interval,
     PairedDifference,
@@ -269,12 +270,17 @@ Drawn = tuple[np.ndarray, Callable[[float], np.ndarray], np.ndarray]
 
 
 def conditional(
-    case: Case, ckce: CKCE, run: Run, pvalue: float | None, law: LabelLaw | None = None
+    case: Case,
+    ckce: CKCE,
+    run: Run,
+    pvalue: float | None,
+    law: LabelLaw | None = None,
+    source: Draws | None = None,
 ) -> tuple[Interval, float, Drawn]:
-    """CKCE with its interval, the published value, and the values of drawn rows; models may share a label law."""
+    """CKCE with its interval, the published value, and the values of drawn rows; models share label law and draws."""
     say_bootstrap_cost(ckce, case.predictions, run.draws)
     prepared = ckce.prepare(case.predictions)
-    rows, request = RowBootstrap(prepared, case.targets), Request(case, prepared, run)
+    rows, request = RowBootstrap(prepared, case.targets), Request(case, prepared, run, shared=source)
     drawn = rows.drawn(request)
     if case.rows is not None:
         method = BOOTSTRAP if pvalue is not None else replace(BOOTSTRAP, tested=False)

@@ -38,7 +38,7 @@ from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.evaluation import KernelError, evaluated, pairs_or_blocks
 from kernelcal.inference import DefaultFamily, PairedDifference
-from kernelcal.inference.intervals import Along, LabelLaw, checked_bound
+from kernelcal.inference.intervals import Along, LabelLaw, checked_bound, source_of
 from kernelcal.kernels import Medians, resolve
 from kernelcal.lenses import Lens
 from kernelcal.predictions import Samples
@@ -260,12 +260,13 @@ def _models(
     """Everything about each model, and the values of its CKCE over drawn rows."""
     steps = Steps(run.progress, 2 * len(models), run.draws)
     found, drawn = [], {}
+    source = source_of(next(iter(models.values())), run)
     for name, case in models.items():
         error = errors[name] if whole[name].predictions is case.predictions else None
         own = evaluated(whole[name], replace(run, progress=steps.next()), error)
         step = replace(run, progress=steps.next())
         pvalue = None if own.test is None else own.test.pvalue
-        interval, plug_in, drawn[name] = conditional(case, ckce, step, pvalue, law)
+        interval, plug_in, drawn[name] = conditional(case, ckce, step, pvalue, law, source)
         found.append(ComparedModel(name, own, interval, plug_in))
     steps.finish()
     return found, drawn

@@ -25,6 +25,7 @@ from kernelcal.inference.intervals.methods import (
     block_spread_of,
     of_draws,
     root_spread,
+    source_of,
 )
 from kernelcal.inference.intervals.paired import (
     Contrast,
@@ -106,6 +107,7 @@ __all__ = [
     "root_spread",
     "say_bootstrap_cost",
     "seconds_of",
+    "source_of",
     "spread_of",
     "surprises_of",
 ]

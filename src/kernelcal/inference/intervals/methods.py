@@ -12,9 +12,10 @@ import numpy as np
 
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
-from kernelcal.inference.draws import Draws
+from kernelcal.inference.draws import Draws, KeptDraws
 from kernelcal.inference.intervals.flips import Flips
 from kernelcal.inference.intervals.surprises import FEWEST, Surprises, deepest, expected, hoeffding_parts, surprises_of
+from kernelcal.predictions import ClassPredictions
 from kernelcal.registry import Registry
 from kernelcal.runs import Run
 
@@ -27,11 +28,13 @@ __all__ = [
     "block_spread_of",
     "of_draws",
     "root_spread",
+    "source_of",
 ]
 
 
 _ALL = "SKCE, unbiased"
 _BYTES = 2**27  # for the columns of one batch of draws
+_PURPOSE = "draws of an interval"
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +52,8 @@ class Request:
     units
         Units in the place of rows, where rows depend on each other (``UnitPairs``, ``BlockUnits``, ``OperatorUnits``);
         else None. Case and statistic are then in their order.
+    shared : Draws or None
+        Draws of several requests about the same rows, `source_of`.
 
     Examples
     --------
@@ -65,6 +70,7 @@ class Request:
     prepared: Any
     run: Run
     units: Any = None
+    shared: Draws | None = None
 
     @cached_property
     def matrix(self) -> Any:
@@ -87,13 +93,20 @@ class Request:
 
     @cached_property
     def source(self) -> Draws:
-        """Where the draws come from."""
-        return Draws(self.run.rng, "draws of an interval")
+        """Where the draws come from: what several requests share, or its own, whose counts of rows are kept."""
+        return self.shared or source_of(self.case, self.run)
 
     def columns(self, n: int) -> list[slice]:
         """Batches of draws that fit the memory, for n numbers a draw."""
         draws, step = self.run.draws, max(1, _BYTES // (8 * n))
         return [slice(first, min(first + step, draws)) for first in range(0, draws, step)]
+
+
+def source_of(case: Case, run: Run) -> Draws:
+    """Draws of an interval, which serve all models of the same rows; those of classes are asked several times."""
+    if not isinstance(case.predictions, ClassPredictions):
+        return Draws(run.rng, _PURPOSE)
+    return KeptDraws(run.rng, _PURPOSE, len(case), run.draws)
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,7 +236,7 @@ def _bootstrap(request: Request) -> Spread:
     totals = _row_totals(n, request.case.weights) if request.units is None else request.units.totals
     values, sizes = [], []
     for part in request.columns(n):
-        counts, _ = request.source.resampled(part.start, part.stop, n)  # of rows or of units
+        counts = request.source.counts(part.start, part.stop, n)  # of rows or of units
         if part.start == 0:  # every row once: the estimate itself, in the same pass
             counts = np.hstack([np.ones((n, 1)), counts])
         values.append(matrix.quadratic(counts, diagonal=False))
