@@ -128,8 +128,9 @@ class KernelError:
         case, all_pairs = self.case, self.interval_estimator is self.whole and isinstance(self.whole.engine, ExactPairs)
         if not all_pairs or case.weights is not None or case.rows is not None or case.in_numpy is not case:
             return False
-        double = case.predictions.reference.dtype == np.float64  # others keep the precision of their estimate
-        return double and default_method(self.whole, self.n).label == INTERVAL_METHODS["root"].label
+        if default_method(self.whole, self.n) is not INTERVAL_METHODS["root"]:
+            return False
+        return bool(case.predictions.reference.dtype == np.float64)  # others keep the precision of their estimate
 
     def estimate(self) -> Estimate:
         """Estimate the error."""

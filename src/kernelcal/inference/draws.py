@@ -157,7 +157,8 @@ class Draws:
             return (*map(np.concatenate, zip(*found, strict=True)), numbers[:, -1])
 
         step = max(1, min(_AT_ONCE, _UNIFORM_BYTES // (32 * n)))
-        found = threaded_map(work, row_slices(stop - start, step), None)
+        parts = [slice(first, min(first + step, stop - start)) for first in range(0, stop - start, step)]
+        found = threaded_map(work, parts, None)
         return Marked(*map(np.concatenate, zip(*found, strict=True))), kept
 
     def _stream(self, b: int) -> np.random.Generator:

@@ -217,9 +217,10 @@ def _few_coordinates(left: np.ndarray, right: np.ndarray, norm: str) -> np.ndarr
     found, columns = np.zeros((len(left), len(right))), np.ascontiguousarray(right.T)
     height = max(1, _IN_CACHE // max(len(right), 1))
     gap = np.empty((height, len(right)))
-    for rows in row_slices(len(left), height):
-        out, own = found[rows], gap[: len(found[rows])]
-        for x, y in zip(left[rows].T, columns, strict=True):
+    for first in range(0, len(left), height):
+        out = found[first : first + height]
+        own = gap[: len(out)]
+        for x, y in zip(left[first : first + height].T, columns, strict=True):
             np.subtract(x[:, None], y, out=own)
             out += np.abs(own, out=own) if norm == "cityblock" else np.square(own, out=own)
         if norm != "cityblock":

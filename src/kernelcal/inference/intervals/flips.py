@@ -11,7 +11,7 @@ import numpy as np
 
 from kernelcal.cases import Case
 from kernelcal.dependence import DependentUnits
-from kernelcal.inference.draws import Draws
+from kernelcal.inference.draws import Draws, Marked
 from kernelcal.inference.intervals.surprises import LabelLaw, label_law
 from kernelcal.pairs import PairMatrix
 from kernelcal.predictions import ClassPredictions
@@ -149,7 +149,10 @@ class Flips:
     def _copies(self, start: int, stop: int, surprises: float) -> tuple[Flipped, np.ndarray]:
         """Copies of some draws that so many surprises flip, and their uniform numbers."""
         share = self._share(surprises)
-        found = self.source.marked(start, stop, len(self.targets), share)
+        return self._among(self.source.marked(start, stop, len(self.targets), share), share)
+
+    def _among(self, found: Marked, share: np.ndarray) -> tuple[Flipped, np.ndarray]:
+        """What is flipped among marked copies: those that would get the label that they have are not."""
         labels = self._labels(found.last)
         chosen = (found.marks < share[found.rows]) & (self.targets[found.rows] != labels[found.draws])
         draws, rows, counts = found.draws[chosen], found.rows[chosen], found.counts[chosen]
@@ -168,9 +171,11 @@ class Flips:
         n, draws = len(self.targets), stop - start
         if self.units is not None:
             return self._of_units(self.units, start, stop, surprises)
-        flipped, flips = self._copies(start, stop, surprises)[0], np.zeros((n, draws))
+        share, flips = self._share(surprises), np.zeros((n, draws))
+        counts, found = self.source.counts(start, stop, n), self.source.marked(start, stop, n, share)
+        flipped, _ = self._among(found, share)
         np.add.at(flips, (flipped.rows, flipped.draws), 1.0)
-        return self.of_flips(self.source.counts(start, stop, n), flips, flipped.labels)
+        return self.of_flips(counts, flips, flipped.labels)
 
     def _of_units(self, units: DependentUnits, start: int, stop: int, surprises: float) -> np.ndarray:
         """Numbers of a draw: G for the units drawn, G for which of them are flipped, n for their rows, one a label."""

@@ -34,7 +34,6 @@ __all__ = [
 
 _ALL = "SKCE, unbiased"
 _BYTES = 2**27  # for the columns of one batch of draws
-_PURPOSE = "draws of an interval"
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,8 +104,8 @@ class Request:
 def source_of(case: Case, run: Run) -> Draws:
     """Draws of an interval, which serve all models of the same rows; those of classes are asked several times."""
     if not isinstance(case.predictions, ClassPredictions):
-        return Draws(run.rng, _PURPOSE)
-    return KeptDraws(run.rng, _PURPOSE, len(case), run.draws)
+        return Draws(run.rng, "draws of an interval")
+    return KeptDraws(run.rng, "draws of an interval", len(case), run.draws)
 
 
 @dataclass(frozen=True, eq=False)

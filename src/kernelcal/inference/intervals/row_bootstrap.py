@@ -178,7 +178,9 @@ class RowBootstrap:
     def _of_counts(self, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """``w - 1`` of every row, and all but the sum over pairs."""
         more, rest = counts - 1, np.empty(counts.shape[1])
-        for part in row_slices(counts.shape[1], max(1, _IN_CACHE // len(more))):
+        step = max(1, _IN_CACHE // len(more))
+        for first in range(0, len(rest), step):
+            part = slice(first, first + step)
             some = more[:, part]
             rest[part] = self.estimate + self.linear @ some - self.own @ some**2
             if self.units is not None:
@@ -295,8 +297,9 @@ class RowBootstrap:
     def drawn(self, request: Request) -> np.ndarray:
         """Values of as many draws as asked for."""
         values, number, draws = [], len(self) if self.units is None else len(self.units), request.run.draws
-        operator, kept, e = self.operator, None, self._turned(self.e)
+        operator, kept = self.operator, None
         if isinstance(operator, ByFeatures) and self.units is None:
+            e = self._turned(self.e)
             shape = (e.shape[1], draws, operator.size)
             kept = np.empty(shape) if 8 * np.prod(shape) <= _KEPT_BYTES else None
         for first in range(0, draws, self.draws_at_once):
