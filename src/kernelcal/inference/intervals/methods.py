@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.cases import Case
+from kernelcal.dependence import normal_quantile
 from kernelcal.errors import InputError
 from kernelcal.inference.draws import Draws, KeptDraws
 from kernelcal.inference.intervals.flips import Flips
@@ -213,9 +214,7 @@ def _normal(level: float) -> float:
 
 def _probit(level: float) -> float:
     """Normal quantile."""
-    from scipy.special import ndtri  # imported when needed: the import of kernelcal stays light
-
-    return float(ndtri(level))
+    return normal_quantile(level)
 
 
 def _tail(z: float) -> float:

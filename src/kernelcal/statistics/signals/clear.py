@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from kernelcal.defaults import SIGNIFICANCE
-from kernelcal.dependence import MeanLaw
+from kernelcal.dependence import MeanLaw, normal_quantile
 
 __all__ = ["beyond_errors", "clear_of_zero", "errors_apart", "sums_with_errors"]
 
@@ -80,6 +80,4 @@ def sums_with_errors(
 
 def errors_apart(together: int) -> float:
     """Standard errors beyond which one of so many values differs from 0, at 5 % for all."""
-    from scipy.special import ndtri  # imported when needed: the import of kernelcal stays light
-
-    return -float(ndtri(SIGNIFICANCE / (2 * together)))
+    return -normal_quantile(SIGNIFICANCE / (2 * together))
