@@ -14,8 +14,7 @@ from kernelcal.inference import Draws, equivalence_test
 from kernelcal.inference.intervals import BlockSurprises, PairedSurprises, RowBootstrap, label_law, surprises_of
 from kernelcal.inference.intervals.flips import Flips
 from kernelcal.inference.intervals.methods import Request
-from kernelcal.inference.intervals.paired import ScoreSurprises
-from kernelcal.inference.intervals.surprises import deepest, expected, hoeffding_parts, pseudo_rows
+from kernelcal.inference.intervals.surprises import ScoreSurprises, deepest, expected, hoeffding_parts, pseudo_rows
 from kernelcal.kernels import Spectral, Wasserstein
 from kernelcal.pairs.matrix import joint_sums
 from kernelcal.runs import Run

@@ -31,7 +31,6 @@ from kernelcal.inference.intervals.paired import (
     Contrast,
     PairedDifference,
     PairedSurprises,
-    ScoreSurprises,
     difference_of_draws,
     difference_of_pairs,
     mean_difference,
@@ -50,6 +49,7 @@ from kernelcal.inference.intervals.row_bootstrap import (
 from kernelcal.inference.intervals.surprises import (
     LabelLaw,
     OwnSurprises,
+    ScoreSurprises,
     Surprises,
     expected,
     hoeffding,

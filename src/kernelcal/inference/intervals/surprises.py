@@ -20,6 +20,7 @@ __all__ = [
     "Error",
     "LabelLaw",
     "OwnSurprises",
+    "ScoreSurprises",
     "Surprises",
     "deepest",
     "depth",
@@ -396,4 +397,40 @@ class OwnSurprises:
         total = float((1 - together).sum())
         beyond = float((whole - together * (self.likely[a] - self.likely[b] - mean) ** 2).sum())
         more = max(beyond, 0.0) / total if total > 0 else 0.0
+        return lambda surprises: math.sqrt((own + surprises * more) / ((n + surprises - 1) * (n + surprises)))
+
+
+_FLOOR = 1e-12  # of a probability: no surprise is worth more than its logarithm
+
+
+class ScoreSurprises:
+    """Pseudo-differences of log scores: outcomes other than the likeliest, over all rows as the models expect them.
+
+    Parameters
+    ----------
+    batches : sequence of ClassPredictions
+        One a model, of the same rows.
+    scores : callable, optional
+        Scores of all classes by their probabilities, of the same shape, in the place of log scores.
+    """
+
+    def __init__(
+        self, batches: Sequence[ClassPredictions], scores: Callable[[np.ndarray], np.ndarray] | None = None
+    ) -> None:
+        whole = [batch.table() for batch in batches]
+        n = len(whole[0])
+        some = pseudo_rows(n)
+        tables = np.stack([table[some].astype(np.float64) for table in whole])
+        likely = tables.mean(axis=0)
+        likely[np.arange(len(likely)), likely.argmax(axis=1)] = 0
+        self.n, total = n, float(likely.sum())
+        self.weights = likely / total if total > 0 else likely  # of one surprise
+        self.scores = -np.log(np.maximum(tables, _FLOOR)) if scores is None else scores(tables)
+
+    def errors(self, rows: np.ndarray, a: int, b: int | None = None) -> Error:
+        """Standard error of the mean of differences of two models, or of scores of one, for a number of surprises."""
+        mean, n = float(rows.mean()), self.n
+        own = float(((rows - mean) ** 2).sum())
+        scores = self.scores[a] if b is None else self.scores[a] - self.scores[b]
+        more = float((self.weights * (scores - mean) ** 2).sum())
         return lambda surprises: math.sqrt((own + surprises * more) / ((n + surprises - 1) * (n + surprises)))

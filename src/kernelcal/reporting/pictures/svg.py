@@ -174,8 +174,9 @@ def _taken(figure: Any) -> Any:
     from matplotlib.backends.backend_svg import RendererSVG
 
     figure.dpi = _DPI
+    renderer: Any = RendererSVG
     width, height = _DPI * figure.get_size_inches()
-    return figure.get_tightbbox(RendererSVG(width, height, io.StringIO())).padded(0.06)
+    return figure.get_tightbbox(renderer(width, height, io.StringIO())).padded(0.06)
 
 
 def _renamed(root: ET.Element, name: str) -> None:
