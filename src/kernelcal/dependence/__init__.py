@@ -10,7 +10,7 @@ from kernelcal.dependence.latent import (
     less_error,
     shared_correlation,
 )
-from kernelcal.dependence.means import ClusterMeans, MeanLaw, StretchMeans, errors_aside, mean_law, normal_quantile
+from kernelcal.dependence.means import ClusterMeans, MeanLaw, StretchMeans, errors_aside, mean_law
 from kernelcal.dependence.shares import binomial_interval, bounded_ends, bounded_interval, share_interval
 from kernelcal.dependence.structure import STRETCHES, Dependence
 from kernelcal.dependence.suspicion import suspicions, suspicious_labels, suspicious_series
@@ -35,7 +35,6 @@ __all__ = [
     "lagged_correlations",
     "less_error",
     "mean_law",
-    "normal_quantile",
     "share_interval",
     "shared_correlation",
     "suspicions",

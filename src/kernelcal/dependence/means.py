@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from functools import cache, cached_property
-from statistics import NormalDist
 
 import numpy as np
 
 from kernelcal.dependence.structure import Dependence
 
-__all__ = ["ClusterMeans", "MeanLaw", "StretchMeans", "errors_aside", "mean_law", "normal_quantile"]
+__all__ = ["ClusterMeans", "MeanLaw", "StretchMeans", "errors_aside", "mean_law"]
 
 
 _WINDOW = 1.3  # times the root of the length: Lazarus, Lewis, Stock, Watson (2018)
@@ -237,24 +236,9 @@ def errors_aside(level: float, law: MeanLaw | None = None) -> float:
     """
     if law is not None:
         return law.quantile(level)
-    return normal_quantile(0.5 + level / 2)
+    from scipy.special import ndtri  # imported when needed: the import of kernelcal stays light
 
-
-def normal_quantile(probability: float) -> float:
-    """Quantile of the normal law, of one number: SciPy's functions take a tenth of a second to import.
-
-    Examples
-    --------
-    >>> from kernelcal.dependence import normal_quantile
-    >>> round(normal_quantile(0.975), 4), normal_quantile(1.0)
-    (1.96, inf)
-    """
-    if probability in (0, 1):
-        return math.copysign(math.inf, probability - 0.5)
-    return _NORMAL.inv_cdf(probability)
-
-
-_NORMAL = NormalDist()
+    return float(ndtri(0.5 + level / 2))
 
 
 def mean_law(rows: Dependence) -> MeanLaw:

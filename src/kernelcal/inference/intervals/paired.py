@@ -128,8 +128,8 @@ class PairedSurprises:
     def _real_and_pseudo(self, kernels: Sequence[np.ndarray], index: np.ndarray) -> np.ndarray:
         """Sums over pseudo-rows i and rows j of ``E_l (K <e_l - p_i, r_j> - K' <e_l - p'_i, r'_j>)^2``, shape (M, M).
 
-        Mean and variance over labels apart: ``(z - z')^2`` with ``z = K <p_i - E e_l, r_j>``, and ``K^2 Var <e_l, r_j> -
-        2 K K' Cov + K'^2 Var'``.
+        Mean and variance over labels apart: ``(z - z')^2`` with ``z = K <p_i - E e_l, r_j>``, and
+        ``K^2 Var <e_l, r_j> - 2 K K' Cov + K'^2 Var'``.
         """
         count, n = len(self.models), self.n
         means, products = np.zeros((2, count, count))
