@@ -166,7 +166,7 @@ _OWN, _OF_CLASS = 6, 20  # classes that are looked at, and how often each must h
 _ROWS_OF_ONE = 8  # for each number that a common recalibration of classes has
 _FINER = (0.1, 0.3, 0.5, 0.7, 0.9)  # knots of classes: rare ones have tails that three knots miss
 _AT_ONCE = 2**22  # labels that are drawn together
-_IN_CACHE = 2**17  # of these a thread looks at
+_IN_CACHE = 2**19  # of these a thread looks at
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,6 @@ from kernelcal.explanation.sizes import KernelSize, gap_name, has_ties, kernel_s
 from kernelcal.inference import CoupledRows, DefaultFamily, DrawnValues, Draws, Redrawn, RedrawnValues, exact_null
 from kernelcal.inference.laws import family_wise_pvalues, merged_ranks, refuse_few_clusters, thinned_in_words
 from kernelcal.inference.test import PreparedFamily, directions, family_of_pairs
-from kernelcal.pairs import one_thread, threaded_map
 from kernelcal.predictions import Samples
 from kernelcal.runs import Run
 from kernelcal.statistics import SKCE, Prepared
@@ -275,13 +274,8 @@ def _found(
     found: list[GroupFinding] = []
     batch, ties = null.case.predictions, has_ties(null.case)
     pairs = None if ties else error.prepare(batch, null.case.weights)  # with ties residuals have no values
-
-    def measured(group_and_test: tuple[Group, dict[str, Any]]) -> GroupFinding:
-        group, one = group_and_test
-        with one_thread():
-            return _finding(group, null, contributions, run, pairs, **one)
-
-    found += threaded_map(measured, tested, None)
+    for group, one in tested:
+        found.append(_finding(group, null, contributions, run, pairs, **one))
     found.sort(key=lambda g: (g.pvalue, g.own_pvalue, -abs(g.deviation or 0.0)))
     weak = [group for group in grouping.groups if all(group is not other for other, _ in tested)]
     found += [_finding(group, null, contributions, run, None) for group in weak]
