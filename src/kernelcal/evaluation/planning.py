@@ -40,7 +40,7 @@ _COPIES, _COPIES_OF_TEST = 6, 4  # arrays of the size of the predictions
 _TILES, _FIRST = 2**25, 2e7  # bytes of tiles; of code that is loaded on first use, and small arrays
 _SIGNALS, _JUMPS = 70, 200  # bytes of a row and draw of the signals of a number, and of PIT values with jumps; measured
 _JUMPY = 2**28 // 240  # rows times draws of PIT values with jumps at once
-_COUNTED, _COUNTS = 2**24, 4  # rows times draws of the bootstrap at once, and arrays of that size
+_COUNTED, _COUNTS = 2**24, 3  # rows times draws of the bootstrap at once, and arrays of that size
 _PAIRS = 2_048  # rows whose pairs are kept, in two arrays
 
 
