@@ -1,15 +1,16 @@
 """Repaired predictions beside other packages, on rows that no map has seen; level, power and price by simulation.
 
     pip install probmetrics numba netcal betacal venn-abers statsmodels ngboost quantile-forest  # none is needed
-    python experiments/recalibration/run.py --data FOLDER           # about half an hour; of FOLDER see given.py
-    python experiments/recalibration/run.py --part classes          # or numbers, null, test
+    python experiments/recalibration/run.py --data FOLDER           # about an hour; of FOLDER see given.py
+    python experiments/recalibration/run.py --part classes          # or numbers, null, test, bar
     python experiments/recalibration/run.py --part classes --resume # goes on where it was stopped
     python experiments/recalibration/run.py --splits 1              # a short one
 
-Writes docs/tables/recalibration_classes.csv (every set, model, split and size), recalibration_ranks.csv,
-recalibration_pool.csv, recalibration_numbers.csv, recalibration_crps.csv, recalibration_null.csv and
-recalibration_test.csv. Packages that are not installed are left out and named. For the log score probabilities below
-1e-6 count as 1e-6, of every method alike.
+Writes docs/tables/recalibration_classes.csv (every set, model, size and method: means over splits, half as many of
+them with 2,000 rows), recalibration_ranks.csv, recalibration_pool.csv, recalibration_numbers.csv,
+recalibration_crps.csv, recalibration_null.csv, recalibration_test.csv and, of these, recalibration_bar.csv. Scores of
+single splits are kept beside the scratch files, from where ``--resume`` goes on. Packages that are not installed are
+left out and named. For the log score probabilities below 1e-6 count as 1e-6, of every method alike.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import argparse
 import csv
 import functools
 import sys
+import tempfile
 import warnings
 from pathlib import Path
 
@@ -36,6 +38,7 @@ sys.path.append(str(Path(__file__).resolve().parent))
 
 from given import given_predictions
 from methods import methods
+from ranking import BAR_HEAD, HEAD, POOL, bar, means, ranks, summary
 from sets import LEVELS, class_predictions, number_predictions
 
 SIZES = (100, 500, 2000)
@@ -43,14 +46,11 @@ LEAST = 1e-6
 FEWEST_TESTED = 50  # rows behind a score
 SHUFFLES = 10  # of sets of few rows, whose scores are means over them
 FEW = 300  # rows
-PARTS = ("classes", "numbers", "null", "test")
-HEAD = ["source", "set", "model", "classes", "split", "n", "method", "log score", "Brier score"]
-HEAD += ["log score less that of the pool", "standard error"]
-POOL = "kernelcal auto"
-CLEAR = 2.0  # standard errors
-RANK, WORST = "mean rank, log score", "worst loss against identity, nats"
-KNOWN, BEHIND = "known best better on %", "mean behind the pool, nats"
-SHARES = ("pool better on %", "clearly different on %", "pool better on % of these")
+PARTS = ("classes", "numbers", "null", "test", "bar")
+SPLITS = 15  # of classes; a set is judged by their mean
+NUMBER_SPLITS = 2
+REPEATED = {100: 2, 500: 1, 2000: 0.25}  # of the part null: costs differ the most with few rows
+FIXED = "nothing is wrong, and the map is fixed"
 methods_of = functools.cache(methods)
 
 
@@ -85,20 +85,20 @@ def scored(repair, p, y, n, split, label):
     return total[count[:, 0] > 0] / count[count[:, 0] > 0]
 
 
-def of_set(source, name, model, p, y, split):
+def sizes_of(split, splits):
+    """Half of the splits serve 2,000 rows, which are most of a set anyway."""
+    return [n for n in SIZES if n < SIZES[-1] or split < (splits + 1) // 2]
+
+
+def of_set(source, name, model, p, y, split, sizes=SIZES):
     """A line a size and method."""
     lines = []
-    for n in SIZES:
+    for n in sizes:
         if len(y) - n < FEWEST_TESTED or len(np.unique(y[:n])) < p.shape[1]:
             continue  # other packages need a row of every class
-        rows = {
-            method: scored(repair, p, y, n, split, f"{method} on {name}, {model}, {n} rows")
-            for method, repair in methods_of(p.shape[1]).items()
-        }
-        for method, own in rows.items():
-            behind = own[:, 0] - rows[POOL][:, 0]
-            numbers = [*own.mean(axis=0), behind.mean(), behind.std() / np.sqrt(len(behind))]
-            told = [f"{value:.5f}" if np.isfinite(value) else "" for value in numbers]
+        for method, repair in methods_of(p.shape[1]).items():
+            own = scored(repair, p, y, n, split, f"{method} on {name}, {model}, {n} rows").mean(axis=0)
+            told = [f"{value:.6f}" if np.isfinite(value) else "" for value in own]
             lines.append([source, name, model, str(p.shape[1]), str(split), str(n), method, *told])
     return lines
 
@@ -113,76 +113,8 @@ def of_classes(splits, folder=None, known=()):
         ):
             for name, model, p, y in found:
                 if (source, name, model, str(split)) not in known:
-                    yield of_set(source, name, model, p, y, split)
+                    yield of_set(source, name, model, p, y, split, sizes_of(split, splits))
                     print(source, name, model, split, flush=True)
-
-
-def ranks(lines):
-    """Mean rank, share of sets on which the pool is better, and gains beside predictions left alone.
-
-    `known best` is the method that was best for the same set, model and size on the other split: what is to be had by
-    knowing the set. Where it is the method itself, it counts a half.
-    """
-    table, groups = [], {}
-    for source, name, model, classes, split, n, method, *numbers in lines:
-        key = (source, "2" if int(classes) == 2 else "3 and more", int(n))
-        of_one = groups.setdefault(key, {}).setdefault((name, model, int(split)), {})
-        of_one[method] = [float(value or "inf") for value in numbers]
-    for key in sorted(groups):
-        found = groups[key]
-        names = list(next(iter(found.values())))
-        scores = np.array([[one[method] for method in names] for one in found.values()])
-        losses, off = scores[:, :, 0], np.where(np.isfinite(scores[:, :, 2]), scores[:, :, 2], 1e3)
-        rank = (scores[:, :, None, :2] > scores[:, None, :, :2]).sum(axis=2) + 1
-        alone, best = names.index("identity"), known_best(found, names)
-        clear = np.abs(off) > CLEAR * np.where(np.isfinite(scores[:, :, 3]), scores[:, :, 3], 0)
-        for k, method in enumerate(names):
-            gain, ahead = 1 - losses[:, k] / losses[:, alone], off[:, k] > 0
-            oracle = [
-                0.5 if best[i] == k else float(losses[i, best[i]] < losses[i, k])
-                for i in range(len(losses))
-                if best[i] is not None
-            ]
-            shares = [ahead.mean(), clear[:, k].mean(), ahead[clear[:, k]].mean() if clear[:, k].any() else np.nan]
-            shares.append(np.mean(oracle) if oracle else np.nan)
-            told = [
-                "" if np.isnan(share) or (method == POOL and at < 3) else f"{100 * share:.0f}"
-                for at, share in enumerate(shares)
-            ]
-            worst = (losses[:, k] - losses[:, alone]).max()
-            means = [f"{rank[:, k, s].mean():.2f}" for s in (0, 1)]
-            told += [
-                f"{off[np.isfinite(scores[:, k, 2]), k].mean():.4f}",
-                f"{100 * np.median(gain):.1f}",
-                f"{worst:.4f}",
-            ]
-            table.append([*key, len(losses), method, *means, *told])
-    head = ["source", "classes", "n", "sets", "method", RANK, "mean rank, Brier score", *SHARES]
-    return [*head, KNOWN, BEHIND, "median gain %", WORST], table
-
-
-def summary(head, table):
-    """A line a setting: the pool, the next package by mean rank, and the nearest, which is on most sets as good."""
-    groups, lines = {}, []
-    for row in table:
-        groups.setdefault(tuple(row[:4]), []).append(dict(zip(head, row, strict=True)))
-    for key, rows in groups.items():
-        pool = next(one for one in rows if one["method"] == POOL)
-        others = [one for one in rows if one["method"] != "identity" and not one["method"].startswith("kernelcal")]
-        after = min(others, key=lambda one: float(one[RANK]))
-        near = min(others, key=lambda one: float(one[SHARES[0]]))
-        told = [near[name] for name in (*SHARES, KNOWN, BEHIND)]
-        lines.append([*key, pool[RANK], after["method"], after[RANK], near["method"], *told, pool[WORST]])
-    return [*head[:4], "rank of the pool", "next", "rank of the next", "nearest", *SHARES, KNOWN, BEHIND, WORST], lines
-
-
-def known_best(found, names):
-    """Of every set the place of the method that was best on the other split, or None where there is no other."""
-    best = []
-    for name, model, split in found:
-        other = found.get((name, model, 1 - split))
-        best.append(None if other is None else int(np.argmin([other[method][0] for method in names])))
-    return best
 
 
 def of_numbers(splits):
@@ -246,8 +178,8 @@ def of_null(sets):
     lines = []
     for k in (2, 3, 5):
         for n in SIZES:
-            costs, used = [], 0
-            for seed in range(sets):
+            costs, used, of_size = [], 0, max(int(sets * REPEATED[n]), 1)
+            for seed in range(of_size):
                 rng = np.random.default_rng([seed, k, n, 7])
                 p = rng.dirichlet(np.full(k, 0.8), n + 1000)
                 found = recalibrate(drawn(p[:n], rng), p[:n] if k > 2 else p[:n, 1], test=False)
@@ -255,8 +187,10 @@ def of_null(sets):
                 q = found(p[n:]).probs if k > 2 else found(p[n:, 1]).p
                 q = q if k > 2 else np.stack([1 - q, q], axis=1)
                 costs.append((p[n:] * np.log(np.maximum(p[n:], 1e-300) / q)).sum(axis=1).mean())
-            spread = np.std(costs) / np.sqrt(sets)
-            lines.append([k, n, sets, f"{1e3 * np.mean(costs):.2f}", f"{1e3 * spread:.2f}", f"{100 * used / sets:.0f}"])
+            spread = np.std(costs) / np.sqrt(of_size)
+            numbers = [f"{1e3 * np.mean(costs):.2f}", f"{1e3 * spread:.2f}", f"{100 * used / of_size:.0f}"]
+            lines.append([k, n, of_size, *numbers])
+            print(*lines[-1], flush=True)
     return ["classes", "n", "sets", "divergence, 1e-3 nats", "standard error", "told to use the map %"], lines
 
 
@@ -286,7 +220,22 @@ def of_test(sets):
                     low += [forward <= 0.05, halves(y, p, seed, method) <= 0.05]
                 lines.append([setting, method, n, sets, *(f"{100 * share:.1f}" for share in low / sets)])
                 print(*lines[-1], flush=True)
+    for n in (300, 1000):
+        lines.append([FIXED, "identity", n, 5 * sets // 2, *level_of_fixed(n, 5 * sets // 2)])
+        print(*lines[-1], flush=True)
     return ["setting", "method", "n", "sets", "forward test rejects %", "held-out half rejects %"], lines
+
+
+def level_of_fixed(n, sets):
+    """Shares of calibrated sets that are rejected where no row moves the map: the level of the test itself."""
+    low = np.zeros(2)
+    for seed in range(sets):
+        rng = np.random.default_rng([seed, n, 13])
+        p = rng.dirichlet(np.full(3, 0.8), n)
+        y = drawn(p, rng)
+        forward = recalibrate(y, p, "identity", draws=199, rng=seed).test_after.pvalue
+        low += [forward <= 0.05, halves(y, p, seed, "identity") <= 0.05]
+    return [f"{100 * share:.1f}" for share in low / sets]
 
 
 def write(name, head, lines):
@@ -294,21 +243,43 @@ def write(name, head, lines):
         csv.writer(stream, lineterminator="\n").writerows([head, *lines])
 
 
+def written(name):
+    with (outputs.tables() / f"recalibration_{name}.csv").open(newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
 def write_classes(splits, folder, resume):
-    """Write the lines of each set when they are there, so that a run that is stopped loses one set."""
-    path = outputs.tables() / "recalibration_classes.csv"
-    lines = list(csv.reader(path.open(newline="")))[1:] if resume and path.exists() else []
-    for added in of_classes(splits, folder, {(*line[:3], line[4]) for line in lines}):
-        lines += added
-        write("classes", HEAD, lines)
+    """Keep the scores of each set when they are there, so that a run that is stopped loses one set."""
+    path = Path(tempfile.gettempdir()) / "kernelcal_experiments" / "recalibration_splits.csv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = list(csv.reader(path.open(newline=""))) if resume and path.exists() else []
+    with path.open("w", newline="") as stream:
+        kept = csv.writer(stream, lineterminator="\n")
+        kept.writerows(lines)
+        for added in of_classes(splits, folder, {(*line[:3], line[4]) for line in lines}):
+            lines += added
+            kept.writerows(added)
+            stream.flush()
+    write_ranks(means(lines))
+
+
+def write_ranks(lines):
+    write("classes", HEAD, lines)
     write("ranks", *ranks(lines))
     write("pool", *summary(*ranks(lines)))
+
+
+def write_bar(folder):
+    """Of the tables of the other parts."""
+    zeros = None if folder is None else sum((p == 0).any() for _, _, p, _ in given_predictions(folder, 0))
+    lines = [list(row.values()) for row in written("classes")]
+    write("bar", BAR_HEAD, bar(lines, *map(written, ("null", "test", "crps")), zeros))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--part", choices=PARTS)
-    parser.add_argument("--splits", type=int, default=2)
+    parser.add_argument("--splits", type=int, help=f"{SPLITS} of classes, {NUMBER_SPLITS} of numbers unless told")
     parser.add_argument("--sets", type=int, default=200, help="simulated sets of the parts null and test")
     parser.add_argument("--data", help="folder of published predictions, see given.py")
     parser.add_argument("--resume", action="store_true", help="go on where a run of the part classes was stopped")
@@ -316,11 +287,13 @@ def main() -> None:
     for part in PARTS if options.part is None else (options.part,):
         print(part)
         if part == "classes":
-            write_classes(options.splits, options.data, options.resume)
+            write_classes(options.splits or SPLITS, options.data, options.resume)
         elif part == "numbers":
-            head, lines = of_numbers(options.splits)
+            head, lines = of_numbers(options.splits or NUMBER_SPLITS)
             write(part, head, lines)
             write("crps", *crps_changes(lines))
+        elif part == "bar":
+            write_bar(options.data)
         else:
             write(part, *(of_null if part == "null" else of_test)(options.sets))
 

@@ -86,14 +86,14 @@ class TopLabel(Lens):
 
     def view(self, predictions: ClassPredictions) -> View:
         """Confidence of the first choice."""
-        top, p = predictions.top_labels(), predictions.probabilities
+        top = predictions.top_labels()
         confidence = made(
             Bernoulli,
-            p=namespace(p).max(p, axis=1),
+            p=predictions.top_probabilities(top),
             classes=("wrong", "right"),
             notes=predictions.notes,
             question="top label",
-            logs=_yes_or_no(predictions, top[:, None] == np.arange(predictions.n_classes)),
+            logs=_yes_or_no(predictions, top),
         )
         return View(confidence, lambda labels: (labels == top).astype(np.int64))
 
@@ -123,8 +123,8 @@ class OneClass(Lens):
         batch = Bernoulli(
             predictions.probabilities[:, k], ("other", str(predictions.class_name(k))), predictions.notes, question
         )
-        own = np.broadcast_to(np.arange(predictions.n_classes) == k, (len(predictions), predictions.n_classes))
-        return View(trusted(batch, logs=_yes_or_no(predictions, own)), lambda labels: (labels == k).astype(np.int64))
+        logs = _yes_or_no(predictions, np.asarray(k))
+        return View(trusted(batch, logs=logs), lambda labels: (labels == k).astype(np.int64))
 
 
 @dataclass(frozen=True)
@@ -329,10 +329,12 @@ def _merged(predictions: ClassPredictions, table: np.ndarray, names: tuple[Any, 
     return View(merged, lambda labels: table[rows, labels])
 
 
-def _yes_or_no(predictions: ClassPredictions, yes: np.ndarray) -> Array | None:
-    """Logarithms of the probabilities of no and yes, where those of the classes are known; `yes` is a mask (n, m)."""
+def _yes_or_no(predictions: ClassPredictions, label: np.ndarray) -> Array | None:
+    """Logarithms of the probabilities of no and yes, where those of the classes are known; yes is one label a row."""
     if predictions.logs is None:
         return None
+    shape = len(predictions), predictions.n_classes
+    yes = np.broadcast_to(label[..., None] == np.arange(predictions.n_classes), shape)
     return namespace(predictions.logs).stack([_log_of_classes(predictions, mask) for mask in (~yes, yes)], axis=1)
 
 

@@ -25,39 +25,107 @@ def experiment():
     spec.loader.exec_module(module)
     yield module
     sys.path[:] = place
-    for name in ("given", "methods", "sets"):
+    for name in ("given", "methods", "ranking", "sets"):
         sys.modules.pop(name, None)
 
 
-def lines_of(losses_of):
-    """Lines of three methods on two models and two splits, of one source, for every size and two and three classes."""
+def lines_of(losses_of, sources=("fitted",)):
+    """Lines of three methods on models and three splits, for sizes, two and three classes, and sources.
+
+    The other method is .01 better in the first split than told, and .01 worse in the second.
+    """
     lines = []
-    for model, losses in losses_of.items():
-        for split in ("0", "1"):
-            for n in (100, 500):
-                for classes in ("2", "3"):
-                    for method, loss in zip(("identity", "kernelcal auto", "other"), losses, strict=True):
-                        told = (str(loss), str(loss), f"{loss - losses[1]:.5f}", "0.06")
-                        lines.append(["fitted", "set", model, classes, split, str(n), method, *told])
+    for source in sources:
+        for model, losses in losses_of.items():
+            for split, off in (("0", -0.01), ("1", 0.01), ("2", 0.0)):
+                for n in ("100", "500"):
+                    for classes in ("2", "3"):
+                        for method, loss in zip(("identity", "kernelcal auto", "other"), losses, strict=True):
+                            told = f"{loss + off * (method == 'other'):.6f}"
+                            lines.append([source, "set", model, classes, split, n, method, told, told])
     return lines
 
 
+def test_a_set_is_judged_by_the_mean_of_its_splits(experiment):
+    lines = experiment.means(lines_of({"a": (0.5, 0.3, 0.4)}))
+    assert [line[5] for line in lines[:3]] == ["identity", "kernelcal auto", "other"]
+    told = dict(zip(experiment.HEAD, lines[2], strict=True))
+    error = np.std([0.09, 0.11, 0.1], ddof=1) / np.sqrt(3)
+    assert (told["splits"], told["log score"], told["log score less that of the pool"]) == ("3", "0.40000", "0.10000")
+    assert told["standard error"] == f"{error:.5f}"
+    assert told["most above identity in a split"] == "-0.09000"
+    failed = [
+        [*line[:7], *(["", ""] if line[4] == "1" and line[6] == "other" else line[7:])]
+        for line in lines_of({"a": (0.5, 0.3, 0.4)})
+    ]
+    assert experiment.means(failed)[2][7:] == [""] * 5
+    assert experiment.means(failed)[1] == experiment.means(lines_of({"a": (0.5, 0.3, 0.4)}))[1]
+    alone = experiment.means([line for line in lines_of({"a": (0.5, 0.3, 0.4)}) if line[4] == "0"])
+    assert alone[2][6:] == ["1", "0.39000", "0.39000", "0.09000", "", "-0.11000"]
+
+
 def test_ranks_are_those_of_the_scores(experiment):
-    head, table = experiment.ranks(lines_of({"a": (0.5, 0.3, 0.4), "b": (0.5, 0.6, 0.4)}))
+    models = {"a": (0.5, 0.3, 0.4), "b": (0.5, 0.6, 0.4), "c": (0.5, 0.3, 0.302), "d": (0.5, 0.3, 0.2995)}
+    head, table = experiment.ranks(experiment.means(lines_of(models)))
     assert [tuple(row[:5]) for row in table[:2]] == [("fitted", "2", 100, 4, m) for m in ("identity", "kernelcal auto")]
     first = {row[4]: dict(zip(head, row, strict=True)) for row in table[:3]}
-    assert first["kernelcal auto"]["mean rank, log score"] == "2.00"
+    assert first["kernelcal auto"]["mean rank, log score"] == "1.75"  # 1, 3, 1 and 2
     assert first["other"]["mean rank, log score"] == "1.50"
-    assert first["other"]["pool better on %"] == "50"
-    assert first["other"]["clearly different on %"] == "50"  # by .1 where .12 is two standard errors, and by .2
-    assert first["other"]["pool better on % of these"] == "0"
+    shares = ["pool better on %", "clearly better on %", "tied on %", "clearly worse on %"]
+    assert [first["other"][name] for name in shares] == ["50", "25", "50", "25"]  # .002 and .0005 are less than .0058
+    assert first["other"]["better or within 0.001 on %"] == "75"
     assert first["kernelcal auto"]["worst loss against identity, nats"] == "0.1000"
-    assert first["other"]["mean behind the pool, nats"] == "-0.0500"
+    assert first["other"]["worst in a split, nats"] == "-0.0900"
+    assert first["other"]["mean behind the pool, nats"] == "-0.0246"
     head, lines = experiment.summary(head, table)
     assert [tuple(line[:3]) for line in lines] == [("fitted", k, n) for k in ("2", "3 and more") for n in (100, 500)]
     told = dict(zip(head, lines[0], strict=True))
     assert (told["next"], told["rank of the next"], told["nearest"]) == ("other", "1.50", "other")
-    assert (told["pool better on %"], told["known best better on %"]) == ("50", "75")
+    assert (told["pool better on %"], told["tied on %"]) == ("50", "50")
+
+
+def test_sources_are_counted_apart_and_together(experiment):
+    lines = experiment.means(lines_of({"a": (0.5, 0.3, 0.4)}, ("fitted", "given")))
+    _, table = experiment.ranks(lines)
+    assert [row[:4] for row in table[:3]] == [["both", "2", 100, 2]] * 3
+    assert {(row[0], row[3]) for row in table} == {("both", 2), ("fitted", 1), ("given", 1)}
+
+
+def test_what_was_asked_is_compared_with_the_figures(experiment):
+    models = {"a": (0.5, 0.3, 0.4), "b": (0.5, 0.516, 0.6)}
+    lines = experiment.means(lines_of(models, ("fitted", "given")))
+    price = [
+        {"classes": k, "n": n, "sets": "9", "divergence, 1e-3 nats": cost, "standard error": "0.10"}
+        for k, n, cost in (("2", "100", "3.10"), ("3", "100", "9.00"), ("5", "500", "1.30"), ("2", "2000", "9.00"))
+    ]
+    tests = [
+        {"setting": name, "n": "300", "sets": "500", "forward test rejects %": share}
+        for name, share in (("nothing is wrong, and", "6.4"), ("nothing is wrong, or", "7.4"), ("something", "90"))
+    ]
+    crps = [{"n": n, "sets": "3", "least gain %": gain} for n, gain in (("100", "-9"), ("500", "-1.2"), ("2000", "0"))]
+    found = [dict(zip(experiment.BAR_HEAD, line, strict=True)) for line in experiment.bar(lines, price, tests, crps, 2)]
+    said = {(row["part"], row["setting"]): (row["figure"], row["verdict"]) for row in found}
+    assert said["first in mean rank", "two classes, 100 rows"] == ("1.00", "holds")
+    assert said["first in mean rank", "8 settings, sources apart"] == ("8", "holds")
+    assert said["better on % of sets", "more classes, 500 rows"] == ("100", "holds")
+    assert said["worst loss against identity, nats", "100 rows, mean of a set"] == ("0.0160", "missed")
+    assert said["worst loss against identity, nats", "500 rows, single split"] == ("0.0160", "missed")
+    cost = "cost where nothing is wrong, nats"
+    assert said[cost, "2 classes, 100 rows"] == ("0.00310", "missed, within two errors")
+    assert said[cost, "3 classes, 100 rows"] == ("0.00900", "holds")
+    assert said[cost, "5 classes, 500 rows"] == ("0.00130", "missed")
+    assert (cost, "2 classes, 2000 rows") not in said
+    level = [(row["figure"], row["verdict"]) for row in found if row["part"].startswith("forward test")]
+    assert level == [("6.4", "holds"), ("7.4", "missed")]
+    assert said["CRPS worse by %, at most", "from 500 rows"] == ("1.2", "missed")
+    assert said["refused for p = 0", "all sets"] == ("0", "holds")
+    assert found[-1]["beside"] == "48 fits of 4 sets, 2 given ones with zeros"
+
+
+def test_half_of_the_splits_serve_many_rows(experiment):
+    sizes = [experiment.sizes_of(split, 15) for split in range(15)]
+    assert [len(of_split) for of_split in sizes] == [3] * 8 + [2] * 7
+    assert experiment.sizes_of(0, 1) == [100, 500, 2000]
 
 
 def test_changes_of_the_crps_are_those_of_each_set(experiment):
@@ -69,12 +137,6 @@ def test_changes_of_the_crps_are_those_of_each_set(experiment):
     ]
     _, table = experiment.crps_changes(lines)
     assert table == [["model", "normal", n, 3, "0.0", "-2.0", "5.0"] for n in (100, 500)]
-
-
-def test_what_was_best_on_the_other_split_is_known(experiment):
-    head, table = experiment.ranks(lines_of({"a": (0.5, 0.3, 0.4)}))
-    known = {row[4]: row[head.index("known best better on %")] for row in table[:3]}
-    assert known == {"identity": "100", "kernelcal auto": "50", "other": "100"}
 
 
 def test_a_set_is_scored_and_a_run_goes_on(experiment, monkeypatch):
@@ -93,18 +155,14 @@ def test_a_set_is_scored_and_a_run_goes_on(experiment, monkeypatch):
     (lines,) = experiment.of_classes(1)
     assert [(line[5], line[6]) for line in lines] == [("100", "identity"), ("100", experiment.POOL), ("100", "fails")]
     own, pool = experiment.log_losses(p[100:], y[100:]), experiment.log_losses(0.5 * p[100:] + 0.25, y[100:])
-    assert lines[0][7:] == [
-        f"{own.mean():.5f}",
-        f"{experiment.briers(p[100:], y[100:]).mean():.5f}",
-        f"{(own - pool).mean():.5f}",
-        f"{(own - pool).std() / np.sqrt(300):.5f}",
-    ]
-    assert lines[2][7:] == ["", "", "", ""]
+    assert lines[0][7:] == [f"{own.mean():.6f}", f"{experiment.briers(p[100:], y[100:]).mean():.6f}"]
+    assert lines[1][7] == f"{pool.mean():.6f}"
+    assert lines[2][7:] == ["", ""]
     assert list(experiment.of_classes(1, known=[("fitted", "set", "model", "0")])) == []
     monkeypatch.setattr(experiment, "FEW", 400)  # ten orders: every row is scored by the mean of those that left it out
     (several,) = experiment.of_classes(1)
     everywhere = experiment.log_losses(p, y)
-    assert several[0][7] == f"{everywhere.mean():.5f}"
+    assert several[0][7] == f"{everywhere.mean():.6f}"
 
 
 def test_published_predictions_are_read(experiment, tmp_path):
@@ -162,32 +220,56 @@ def span(rows, name):
     return f"{min(values)} to {max(values)} %"
 
 
+SIZES = ("100", "500", "2000")
+WORST = ("worst loss against identity, nats", "worst in a split, nats")
+
+
+def largest(rows, name):
+    return [max(float(row[name]) for row in rows if row["n"] == n) for n in SIZES]
+
+
+def first_of(pool):
+    """How often the mean rank is the first, with sources together and apart."""
+    first = [(row["source"] == "both", float(row["rank of the pool"]) < float(row["rank of the next"])) for row in pool]
+    return [sum(ahead for whole, ahead in first if whole == wanted) for wanted in (True, False)]
+
+
 def test_the_page_says_of_the_pool_what_the_tables_have():
     pool, ranks, lines = table("pool"), table("ranks"), table("classes")
     others = [row for row in ranks if row["method"] != "identity" and not row["method"].startswith("kernelcal")]
     assert all(float(row["mean behind the pool, nats"]) > 0 for row in others)
-    first = sum(float(row["rank of the pool"]) < float(row["rank of the next"]) for row in pool)
-    worst = "worst loss against identity, nats"
-    most = [max(float(row[worst]) for row in pool if row["n"] == n) for n in ("100", "500", "2000")]
+    together, apart = first_of(pool)
+    most, single = (largest(pool, name) for name in WORST)
     loss = {}
     for row in others:
         if row["n"] == "100":
-            loss[row["method"]] = max(float(row[worst]), loss.get(row["method"], 0))
+            loss[row["method"]] = max(float(row[WORST[0]]), loss.get(row["method"], 0))
     least = min(loss, key=loss.get)
-    assert least == "netcal LogisticCalibration"
     made = {row["set"] for row in lines if row["source"] == "fitted"}
     given = {(row["set"], row["model"]) for row in lines if row["source"] == "given"}
+    both = [row for row in pool if row["source"] == "both"]
+    assert max(int(row["splits"]) for row in lines) == 15
+    assert max(int(row["splits"]) for row in lines if row["n"] == "2000") == 8
     told_by_the_page(
         f"{len(made)} data sets (seven real) with six classifiers",
         f"{len(given)} published sets of predictions",
-        f"every other package in all {len(pool)} settings, and its mean rank is in {first}",
-        f"at most {most[0]:.4f} nats with 100 rows, {most[1]:.4f} with 500 and {most[2]:.4f} with 2,000",
-        f"the least of the others with 100 rows is {loss[least]:.4f}",
-        f"the nearest package is worse on {span(pool, 'pool better on %')}",
-        f"noise: {span(pool, 'clearly different on %')} of those to the nearest",
-        f"the pool wins {span(pool, 'pool better on % of these')}",
-        f"is better than the nearest on {span(pool, 'known best better on %')}",
+        f"every other package in all {len(pool)} settings",
+        f"is the first in all {together} with both sources together, and in {apart} of {len(pool) - len(both)} apart",
+        f"at most {most[0]:.4f} nats with 100 rows, {most[1]:.4f} with 500 and {most[2]:.4f} with 2,000 in the mean",
+        f"by {single[0]:.4f}, {single[1]:.4f} and {single[2]:.4f} in a single split",
+        f"the least of the others with 100 rows is {loss[least]:.4f} in the mean ({least})",
+        f"the nearest package is worse on {span(both, 'pool better on %')}",
+        f"and clearly better on {span(both, 'clearly worse on %')} of the sets; on {span(both, 'tied on %')} 15 splits",
     )
+    assert len(both) == together == 6
+
+
+def test_what_was_asked_is_told_part_by_part(experiment):
+    found, lines = table("bar"), [list(row.values()) for row in table("classes")]
+    zeros = int(found[-1]["beside"].split(", ")[1].split()[0])
+    made = experiment.bar(lines, *map(table, ("null", "test", "crps")), zeros)
+    assert [list(map(str, row)) for row in made] == [list(row.values()) for row in found]
+    assert {row["verdict"].split(",")[0] for row in found} <= {"holds", "missed"}
 
 
 def test_the_tables_of_ranks_are_made_of_the_scores(experiment):
@@ -221,34 +303,59 @@ def test_the_page_says_of_numbers_what_the_tables_have(experiment):
     )
 
 
-def test_what_is_decided_by_the_pool_is_in_the_table():
-    pool = table("pool")
+def of_decisions(*sentences):
     said = " ".join((ROOT / "docs" / "decisions.rst").read_text(encoding="utf-8").split())
-    better = sorted(int(row["pool better on %"]) for row in pool)
-    known = span(pool, "known best better on %").replace(" %", "")
-    assert (better[-2] < 80 <= better[-1], pool[5]["pool better on %"]) == (True, str(better[-1]))  # fitted, 2,000
-    assert f"elsewhere {better[0]} to {better[-2]} % against the nearest" in said
-    assert f"reaches {known} % against the same packages, and of the differences" in said
-    assert f"{span(pool, 'clearly different on %')} are clear" in said
-    most = [max(float(row[list(row)[-1]]) for row in pool if row["n"] == n) for n in ("100", "500", "2000")]
-    assert "(100, 500, 2,000 rows): " + ", ".join(f"{value:.4f}".lstrip("0") for value in most) in said
+    for sentence in sentences:
+        assert sentence in said
+
+
+def short(value, digits=4):
+    return f"{value:.{digits}f}".replace("0.", ".", 1)
+
+
+def test_what_is_decided_by_the_pool_is_in_the_table():
+    pool, found = table("pool"), table("bar")
+    both = [row for row in pool if row["source"] == "both"]
+    ranks = ", ".join(f"{row['rank of the pool']} beside {row['rank of the next']}" for row in both)
+    better = ", ".join(row["figure"] for row in found if row["part"] == "better on % of sets")
+    most, single = (", ".join(map(short, largest(pool, name))) for name in WORST)
+    of_decisions(
+        f"in all six settings, {ranks}. Where",
+        f"in {first_of(pool)[1]} of 12",
+        f"on 80 % of the sets ({better}; two classes",
+        f"Of the nearest, {span(both, 'tied on %')} of the sets are ties",
+        f"on {span(both, 'clearly worse on %')} the pool is clearly worse",
+        f"(100, 500, 2,000 rows): {most} in the mean of a set",
+        f"In a single split {single}: with",
+        f"{found[-2]['figure']} % at most",
+        f"none in {found[-1]['beside']}",
+    )
 
 
 def test_what_is_decided_by_the_price_where_nothing_is_wrong_is_in_the_table():
     price = {(row["classes"], row["n"]): row for row in table("null")}
-    said = " ".join((ROOT / "docs" / "decisions.rst").read_text(encoding="utf-8").split())
 
-    def nats(classes, n, name="divergence, 1e-3 nats"):
-        return f"{float(price[classes, n][name]) / 1000:.4f}".lstrip("0")
+    def nats(classes):
+        told = []
+        for n in ("100", "500"):
+            cost, error = (
+                short(float(price[classes, n][name]) / 1000, 5) for name in ("divergence, 1e-3 nats", "standard error")
+            )
+            told.append(f"{cost} +- {error}")
+        return " and ".join(told)
 
-    errors = " and ".join(nats("2", n, "standard error") for n in ("100", "500"))
-    assert f"{nats('2', '100')} and {nats('2', '500')}, with standard errors of {errors}" in said
-    several = ", ".join(f"{nats('3', n)} and {nats('5', n)}" for n in ("100", "500"))
-    assert f"Of several classes .010 and .001: {several}." in said
     told = [int(row["told to use the map %"]) for row in price.values() if row["classes"] != "2"]
-    assert f"now {min(told)} to {max(told)} %" in said
+    of_decisions(
+        f"(100, 500 rows): {nats('2')}. Of several classes .010 and .001: {nats('3')} (three), {nats('5')} (five).",
+        f"now {min(told)} to {max(told)} %",
+    )
 
 
 def test_the_page_says_how_often_the_forward_test_rejects_a_right_family():
     shares = [float(r["forward test rejects %"]) for r in table("test") if r["setting"] == "one temperature is right"]
-    told_by_the_page(f"of a right family of maps it rejected {min(shares):.0f} to {max(shares):.0f} % of sets")
+    fixed = [r["forward test rejects %"] for r in table("test") if r["setting"].startswith("nothing is wrong")]
+    told_by_the_page(
+        f"of a right family of maps it rejected {min(shares):.0f} to {max(shares):.0f} % of sets",
+        f"of a map that is fixed it rejects {' and '.join(fixed)} %",
+    )
+    of_decisions(f"for a map that is fixed: {' and '.join(fixed)} %")

@@ -138,6 +138,19 @@ def test_frames_hold_one_member_a_column():
     np.testing.assert_array_equal(Samples(pandas.DataFrame(DRAWS)).draws, DRAWS)
 
 
+@pytest.mark.parametrize("size", [1, 3, 50])
+def test_deviations_are_those_of_every_row_however_far_from_zero_or_from_the_first_draw(size):
+    rng = np.random.default_rng(size)
+    draws = rng.normal(rng.normal(0, 1e6, 3000)[:, None], 1e-2, (3000, size))
+    draws[::7, 0] += 1e9  # the draw that others are taken less
+    draws[5], exact = 0.1, draws - draws[:, :1].astype(np.longdouble)
+    found = Samples(draws).std
+    exact[5] = 0
+    assert found == pytest.approx(exact.std(axis=1).astype(float), rel=1e-12)
+    assert found[5] == 0
+    assert Samples(draws.astype(np.float32)).std.dtype == np.float32
+
+
 def test_whole_numbers_are_draws():
     assert Samples([[0, 1]]).mean.tolist() == [0.5]
 

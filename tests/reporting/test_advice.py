@@ -10,7 +10,7 @@ import pytest
 import kernelcal as kc
 from kernelcal.comparison import Standing
 from kernelcal.errors import InputError
-from kernelcal.evaluation import doubts_of, mendable, what_to_do
+from kernelcal.evaluation import doubts_of, mendable
 from kernelcal.monitor import Monitor
 from kernelcal.reporting import report
 
@@ -54,9 +54,8 @@ def test_what_has_no_map_must_be_mended_by_its_model():
 
 def test_small_errors_of_many_rows_may_not_matter():
     found = kc.evaluate(BOLD, P, draws=99)
-    batch = kc.Bernoulli(P)
-    assert "unless errors" not in what_to_do(found, batch)
-    assert "unless errors of the size below do not matter to you" in what_to_do(replace(found, n=5000), batch)
+    assert "unless errors" not in found.what_to_do
+    assert "unless errors of the size found do not matter to you" in replace(found, n=5000).what_to_do
 
 
 def test_groups_stand_in_the_verdict():
@@ -67,7 +66,7 @@ def test_groups_stand_in_the_verdict():
     assert "In 1 of 2 groups it does not match what happened: site south." in found.verdict.sentences
     assert "by a map of its own for each group (site south is wrong)" in found.verdict.advice
     (model,) = found.models
-    unsure = what_to_do(replace(model.evaluation, test=replace(model.evaluation.test, pvalue=0.4)), kc.Bernoulli(P))
+    unsure = replace(model.evaluation, test=replace(model.evaluation.test, pvalue=0.4)).what_to_do
     assert unsure.startswith("Do not use them as they are for site south, where they do not match")
     none = report(HONEST, P, groups={"site": groups}, **FAST)
     assert "In none of 2 groups by themselves evidence was found." in none.verdict.sentences
@@ -99,12 +98,11 @@ def test_doubts_about_the_p_value_stand_in_the_verdict():
 
 
 def test_what_had_been_ruled_out_is_proof_however_rows_depend():
-    x = np.repeat(np.random.default_rng(0).uniform(0.2, 0.8, 20), 20)
-    y, p = (np.arange(400) // 20 % 2), x.copy()
+    y, p = np.repeat(np.random.default_rng(0).integers(0, 2, 40), 10), np.full(400, 0.5)
     p[np.flatnonzero(y)[0]] = 0.0
     found = kc.evaluate(y, p, draws=99)
     assert doubts_of(found)
-    assert what_to_do(found, kc.Bernoulli(p)).startswith("Do not use them as they are")
+    assert found.what_to_do.startswith("Do not use them as they are")
 
 
 def test_counts_of_which_there_is_no_map_are_not_sent_to_one():
@@ -129,7 +127,10 @@ STANDINGS = {
         Standing("a", (), False, False, ("a",), without_map=("a", "b")),
         "Take a; what it states must be mended in the model itself, for there is no map of such predictions.",
     ),
-    "tied, one has a map": (Standing("a", ("b",), True, False, ("a", "b"), without_map=("a",)), MAP),
+    "tied, one has a map": (
+        Standing("a", ("b",), True, False, ("a", "b"), without_map=("a",)),
+        "a map can mend what they state",
+    ),
 }
 
 

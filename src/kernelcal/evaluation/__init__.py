@@ -8,7 +8,7 @@ from kernelcal.evaluation.main import evaluate, evaluated
 from kernelcal.evaluation.numbers import NumberEvaluation, components_of_case
 from kernelcal.evaluation.planning import Plan, Step, plan, size_in_words
 from kernelcal.evaluation.quantiles import QuantileEvaluation
-from kernelcal.evaluation.verdicts import doubts_of, few_rows, listed, mendable, what_to_do
+from kernelcal.evaluation.verdicts import doubts_of, few_rows, listed, mendable
 
 __all__ = [
     "ClassEvaluation",
@@ -31,5 +31,4 @@ __all__ = [
     "plan",
     "seconds_one_by_one",
     "size_in_words",
-    "what_to_do",
 ]

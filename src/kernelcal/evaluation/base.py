@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from kernelcal.defaults import SIGNIFICANCE
-from kernelcal.evaluation.verdicts import law_in_words, printed_verdict
+from kernelcal.evaluation.verdicts import law_in_words, printed_verdict, what_to_do
 from kernelcal.explanation import ByGroup
 from kernelcal.inference import Interval, TestResult
 from kernelcal.kernels import PIT
@@ -86,6 +86,11 @@ class Evaluation(Shown, ABC):
         """One sentence."""
         return printed_verdict(self)
 
+    @property
+    def what_to_do(self) -> str:
+        """What to do with the predictions, in one sentence for readers who know no statistics."""
+        return what_to_do(self)
+
     @abstractmethod
     def scores(self) -> dict[str, Any]:
         """Return scores as plain values for JSON."""
@@ -104,7 +109,8 @@ class Evaluation(Shown, ABC):
         parts = {name: self.estimate.to_dict(), f"{name}_root": self.root}
         parts["test"] = None if self.test is None else self.test.to_dict()
         parts["interval"] = None if self.interval is None else self.interval.to_dict()
-        end = {"pvalue": self.pvalue, "verdict": self.verdict, "seconds": self.seconds, "notes": list(self.notes)}
+        said = {"pvalue": self.pvalue, "verdict": self.verdict, "what_to_do": self.what_to_do}
+        end = {**said, "seconds": self.seconds, "notes": list(self.notes)}
         own = {"n": self.n, "question": self.question, "alpha": self.alpha}
         groups = {} if self.by_group is None else {"groups": self.by_group.to_dict()}
         return {**own, **self.scores(), **parts, **groups, **end}
@@ -116,6 +122,7 @@ class Evaluation(Shown, ABC):
             *_interval_in_words(self.interval),
             *_test_in_words(self.test),
             ("verdict", self.verdict),
+            ("what to do", self.what_to_do),
             *([] if self.by_group is None else [("groups", self.by_group.verdict)]),
             ("engines", f"{self.estimate.name}: {self.estimate.engine}{_engine(self.test)}"),
             ("seconds", f"{self.seconds:.1f}"),

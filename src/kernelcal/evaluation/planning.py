@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from kernelcal.arrays import stays_single
 from kernelcal.cases import Case, refuse_lens
 from kernelcal.defaults import DRAWS
 from kernelcal.errors import InputError
@@ -19,6 +21,7 @@ from kernelcal.inference.test import PreparedQuantileKernels
 from kernelcal.lenses import Lens
 from kernelcal.pairs import FEATURE, Engine
 from kernelcal.predictions import (
+    ClassPredictions,
     Predictions,
     RealPredictions,
     Samples,
@@ -34,6 +37,7 @@ __all__ = ["Plan", "Step", "plan", "planned", "size_in_words"]
 
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 _DRAWN = 8e-9  # seconds in which a target is drawn and scored, a row and column
+_COMPARED, _SUMMED = 20, 5e-9  # classes that are compared one by one; seconds of a class, for many draws at once
 _PASSES = 5.0  # estimates in the time of an interval without draws
 _RESAMPLED = 4e-11  # seconds of a pair and draw of the bootstrap
 _COPIES, _COPIES_OF_TEST = 6, 4  # arrays of the size of the predictions
@@ -211,7 +215,7 @@ def _test(batch: Predictions, draws: int, engine: Engine | None) -> Step:
         engine_words = f"{kernels.engine}, {len(kernels.names)} kernels and signals"
         return Step("test", engine_words, _held(batch) + held, seconds)
     forms, number = kernels.forms, len(kernels.kernels)
-    seconds = draws * (number * forms.seconds_per_draw + _DRAWN * len(batch) * batch.columns)
+    seconds = draws * number * forms.seconds_per_draw + _drawing(batch, draws, together)
     made, a_draw = map(float, forms.planned_bytes)
     if isinstance(batch, RealPredictions):  # residuals of few draws at a time, when features are made already
         largest = max(part.bytes_per_draw for part in family.parts)  # one after the other
@@ -220,8 +224,16 @@ def _test(batch: Predictions, draws: int, engine: Engine | None) -> Step:
     else:
         at_work = made + together * a_draw
     held = max(forms.held_bytes + at_work, _of_jumps(batch, draws))
-    held += _FIRST + _COPIES_OF_TEST * 8.0 * len(batch) * batch.columns
+    held += _FIRST + _COPIES_OF_TEST * _number(batch) * len(batch) * batch.columns
     return Step("test", f"{kernels.engine}, {number} kernels and signals", held, seconds)
+
+
+def _drawing(batch: Predictions, draws: int, together: int) -> float:
+    """Time in which targets are drawn and scored; those of many classes are looked up in sums made for some draws."""
+    if not isinstance(batch, ClassPredictions):
+        return draws * _DRAWN * len(batch) * batch.columns
+    looked_up = draws * _DRAWN * min(batch.columns, _COMPARED)
+    return len(batch) * (looked_up + math.ceil(draws / together) * _SUMMED * batch.columns)
 
 
 def _tiles(way: str) -> float:
@@ -255,7 +267,12 @@ def _counts(batch: Predictions, draws: int) -> float:
 
 
 def _held(batch: Predictions) -> float:
-    return _FIRST + _COPIES * 8.0 * len(batch) * batch.columns
+    return _FIRST + _COPIES * _number(batch) * len(batch) * batch.columns
+
+
+def _number(batch: Predictions) -> float:
+    """Bytes of a number: very many in single precision are not copied in double precision."""
+    return 4.0 if isinstance(batch, ClassPredictions) and stays_single(batch.reference) else 8.0
 
 
 def _time(seconds: float) -> str:

@@ -80,18 +80,16 @@ def has_map(batch: Any) -> bool:
 def mendable(found: Any) -> bool:
     """Whether there are maps of what was evaluated, as far as an evaluation tells: classes and quantiles have some."""
     family = getattr(found, "family", None)
-    return family is None or has_map(family) or (family == Samples.__name__ and found.dimension == 1)
+    return family is None or has_map(family) or (family == Samples.__name__ and getattr(found, "dimension", 2) == 1)
 
 
-def what_to_do(found: Any, batch: Any) -> str:
+def what_to_do(found: Any) -> str:
     """Return what to do with the predictions, in one sentence for readers who know no statistics.
 
     Parameters
     ----------
     found : Evaluation
         With its groups, where there are some.
-    batch : Predictions or str
-        What was evaluated, or the name of its family.
     """
     wrong = [] if found.by_group is None else [f"{one.column} {one.name}" for one in found.by_group.rejected]
     if found.test is None:
@@ -105,13 +103,13 @@ def what_to_do(found: Any, batch: Any) -> str:
         return "Get more rows before you rely on them: so few show only gross errors."
     if not found.rejected:
         return "Nothing speaks against using them as they are; look again when there are more rows."
-    way = MEND if has_map(batch) else "the model itself must be mended, for there is no map of such predictions"
-    small = ", unless errors of the size below do not matter to you" if found.n >= _MANY else ""
+    way = MEND if mendable(found) else "the model itself must be mended, for there is no map of such predictions"
+    small = ", unless errors of the size found do not matter to you" if found.n >= _MANY else ""
     own = f", by a map of its own for each group ({listed(wrong)} {'is' if len(wrong) == 1 else 'are'} wrong)"
     first = "D"
     if doubts_of(found) and not _ruled_out(found.test):
         first = "Find out first whether rows depend on each other, as is said below; if they do not, d"
-    return f"{first}o not use them as they are{small}: {way}{own if wrong and has_map(batch) else ''}."
+    return f"{first}o not use them as they are{small}: {way}{own if wrong and mendable(found) else ''}."
 
 
 def _ruled_out(test: TestResult) -> bool:

@@ -265,7 +265,7 @@ def gap_variances(batch: Any) -> np.ndarray | None:
     """Variance of the gap of every row under its prediction; None where it is not known."""
     if isinstance(batch, ClassPredictions):
         p = np.asarray(batch.probabilities, dtype=np.float64)
-        chosen = p[:, 1] if batch.n_classes == 2 else p.max(axis=1)
+        chosen = p[:, 1] if batch.n_classes == 2 else p[np.arange(len(p)), p.argmax(axis=1)]
         return np.asarray(chosen * (1 - chosen))
     if isinstance(batch, Quantiles):
         taus = batch.cells.taus

@@ -17,7 +17,7 @@ from kernelcal.pairs.duplicates import CollapsedForms
 from kernelcal.pairs.features import FeatureEngine, FeatureMap
 from kernelcal.pairs.scan import ScanForms
 from kernelcal.pairs.tile_sums import FeatureTiles, GramTiles
-from kernelcal.pairs.tiles import BlockPoints, Tile
+from kernelcal.pairs.tiles import BlockPoints, Found, Tile
 from kernelcal.predictions import ClassPredictions, Predictions
 from kernelcal.randomness import generator_of
 from kernelcal.registry import Registry
@@ -48,6 +48,8 @@ def tile_shape() -> tuple[int, int]:
     return min(max(rows, _LEAST), _MOST_ROWS), _COLUMNS
 
 
+_PRECISIONS = (None, "double", "mixed")
+SINGLE_FROM = 8_192  # rows
 _VALUES = 2**21  # of kernels with landmarks that are held at once while features are made
 
 _SEEN = 2_048  # rows in which the leading directions of features are found
@@ -68,6 +70,11 @@ class ExactPairs(Engine):
     threads : int, optional
         Threads over blocks of rows, for NumPy; default all processors. No number changes with the threads,
         and none beyond rounding with the tiles.
+    precision : "double" or "mixed", optional
+        Of kernel values in an estimate over pairs of classes. Mixed: squared distances in float64, what is made of them
+        and its products inside a tile in float32, sums of tiles in float64. Default: mixed from 8,192 rows on. The
+        result says so ("kernel values in single precision"). Draws of a test, intervals, predictions of numbers,
+        150 classes and more and kernels that are no profile of a distance between probabilities stay in double.
 
     Notes
     -----
@@ -80,6 +87,12 @@ class ExactPairs(Engine):
     targets. The extra ``threads`` (threadpoolctl) holds the linear algebra
     library to one thread a worker, which matters from about 50 classes.
 
+    Mixed precision takes 0.6 times as long for ten classes. A kernel value errs by about 2^-23 of the largest, in no
+    direction: the error of an estimate was below 1e-6 standard deviations of its noise under calibration in all 36
+    cases that were measured (four profiles, three metrics, 3 to 100 classes, 10,240 and 20,000 rows). At worst, were
+    errors of one sign wherever residuals agree, it is 2^-23 times the mean of ``|K_ij <r_i, r_j>|``: about n / 10^7
+    standard deviations.
+
     Examples
     --------
     >>> import kernelcal as kc
@@ -91,8 +104,11 @@ class ExactPairs(Engine):
     rows: int | None = None
     columns: int | None = None
     threads: int | None = None
+    precision: str | None = None
 
     def __post_init__(self) -> None:
+        if self.precision not in _PRECISIONS:
+            raise InputError(f"precision must be 'double', 'mixed' or None (by the rows), got {self.precision!r:.60}")
         if min(self.rows or 1, self.columns or 1) < 1 or 0 in (self.rows, self.columns):
             raise InputError(f"a tile has at least one row and column, got {self.rows} x {self.columns}")
 
@@ -101,7 +117,7 @@ class ExactPairs(Engine):
         rows, columns = tile_shape()
         shape = (self.rows or rows, self.columns or columns)
         if isinstance(residual, FeatureResidual):
-            return _quickest(FeatureTiles(shape, self.threads, tuple(kernels), predictions, residual))
+            return _quickest(self._tiles(shape, tuple(kernels), predictions, residual))
         return GramTiles(shape, self.threads, tuple(kernels), predictions, residual)
 
     def again(self, forms: QuadraticForms, kernels: Sequence[Kernel]) -> QuadraticForms:
@@ -110,9 +126,21 @@ class ExactPairs(Engine):
         assert isinstance(known, FeatureTiles | GramTiles)  # for the type checker: it prepares no others
         shape, found = known.shape, known.found
         if isinstance(known, FeatureTiles):
-            tiles = FeatureTiles(shape, self.threads, tuple(kernels), known.predictions, known.residual, found)
-            return _quickest(tiles)
+            return _quickest(self._tiles(shape, tuple(kernels), known.predictions, known.residual, found))
         return GramTiles(shape, self.threads, tuple(kernels), known.predictions, known.residual, found)
+
+    def _tiles(
+        self,
+        shape: tuple[int, int],
+        kernels: tuple[Kernel, ...],
+        predictions: Predictions,
+        residual: FeatureResidual,
+        found: Found | None = None,
+    ) -> FeatureTiles:
+        tiles = FeatureTiles(shape, self.threads, kernels, predictions, residual, found)
+        if self.precision == "mixed" or (self.precision is None and tiles.n >= SINGLE_FROM):
+            tiles.round_values()
+        return tiles
 
 
 def _quickest(tiles: FeatureTiles) -> QuadraticForms:

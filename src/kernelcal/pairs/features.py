@@ -32,6 +32,7 @@ __all__ = ["FEATURE", "FeatureEngine", "FeatureMap", "ResidentTotal", "Total", "
 
 
 _DENSE_UP_TO = 24  # classes; above, adding rows label by label beats a matrix product with one-hot columns
+_SPARSE = 24  # columns of such a product that take as long
 
 _KEEP_BYTES = 2**29  # features below this size are kept between batches of draws, above they are made anew
 
@@ -108,6 +109,7 @@ class _Features(QuadraticForms):
         else:
             self.bytes_per_draw += 16 * len(predictions) * residual.dimension
         self._kept: list[tuple[slice, np.ndarray]] | None = None
+        self._mean_sum: np.ndarray | None = None  # features times means, which no labels change
 
     def _kept_bytes(self) -> int:
         """Features that are kept between batches of draws."""
@@ -129,6 +131,8 @@ class _Features(QuadraticForms):
     def seconds_per_draw(self) -> float:
         """The same for each of many sets of targets and each kernel: a column of a product."""
         columns = max(self.predictions.columns, self.residual.dimension)
+        if isinstance(self.residual, ClassResidual) and self.predictions.columns > _DENSE_UP_TO:
+            columns = _SPARSE  # rows are added label by label
         return FEATURE * len(self.predictions) * int(self.bounds[-1]) / (len(self.bounds) - 1) * columns
 
     def of(self, targets: np.ndarray) -> Sums:
@@ -147,10 +151,14 @@ class _Features(QuadraticForms):
             if total is None:
                 size = int(self.bounds[-1])
                 total = total_of(self.residual, self.predictions.columns, len(targets), size, phi)
+                if isinstance(total, _LabelTotal):
+                    total.keep(self._mean_sum)
             sizes = [squared_lengths(phi[:, first:last]) for first, last in pairwise(self.bounds.tolist())]
             norms = total.add(rows, phi, targets[:, rows])
             diagonal += np.stack([to_numpy(norms @ size) for size in sizes], axis=1)
         assert total is not None  # for the type checker: there are rows
+        if isinstance(total, _LabelTotal):
+            self._mean_sum = total.mean
         s = to_numpy(total.value())
         squares = np.add.reduceat(np.einsum("kbd,kbd->bd", s, s), self.bounds[:-1], axis=1)
         return Sums(squares - diagonal, diagonal)
@@ -226,13 +234,20 @@ class _LabelTotal(Total):
     def __init__(self, residual: ClassResidual, classes: int, draws: int, size: int) -> None:
         self.residual = residual
         self.sums = np.zeros((classes, draws, size))
-        self.mean = np.zeros((size, residual.dimension))
+        self.mean, self.known = np.zeros((size, residual.dimension)), False
+        residual.mean_squares  # noqa: B018  made once, for all parts and batches of draws
+
+    def keep(self, mean: np.ndarray | None) -> None:
+        """Take the sum of features times means from another set of labels, where it is known."""
+        if mean is not None:
+            self.mean, self.known = mean, True
 
     def add(self, rows: slice, phi: np.ndarray, targets: np.ndarray) -> np.ndarray:
         if self.residual.weights is not None:
             phi = phi * self.residual.weights[rows, None].astype(phi.dtype)
         _add_by_label(self.sums, targets, phi)
-        self.mean += phi.T @ to_numpy(self.residual.mean)[rows]
+        if not self.known:
+            self.mean += phi.T @ to_numpy(self.residual.mean)[rows]
         return self.residual[rows].squared_norms(targets)
 
     def value(self) -> np.ndarray:

@@ -7,11 +7,11 @@ from functools import cached_property
 
 import numpy as np
 
-from kernelcal.arrays import row_slices
+from kernelcal.arrays import row_slices, stays_single
 from kernelcal.errors import InputError
 from kernelcal.pairs.base import KernelProducts, QuadraticForms, threaded_map
 from kernelcal.pairs.tiles import KEPT_UP_TO
-from kernelcal.residuals import FeatureInner, FeatureResidual, Residual
+from kernelcal.residuals import ClassResidual, FeatureInner, FeatureResidual, Residual
 
 __all__ = ["PairMatrix", "joint_sums", "map_strips", "strip_rows"]
 
@@ -46,7 +46,7 @@ class PairMatrix:
     forms : QuadraticForms
         Kernels of the predictions.
     residual : Residual
-        In NumPy and float64.
+        In NumPy and float64; of more than 16 million probabilities in single precision as these are.
     inner : Inner
         Inner products of the residuals of the targets.
     features : numpy.ndarray of shape (n, r), or None
@@ -54,7 +54,10 @@ class PairMatrix:
     """
 
     def __init__(self, forms: QuadraticForms, residual: Residual, targets: np.ndarray) -> None:
-        self.forms, self.residual = forms, residual.double()
+        single = (
+            isinstance(residual, ClassResidual) and residual.mean.dtype == np.float32 and stays_single(residual.mean)
+        )
+        self.forms, self.residual = forms, residual if single else residual.double()
         self.features: np.ndarray | None = None
         if isinstance(self.residual, FeatureResidual):
             self.features = np.asarray(self.residual.features(targets))

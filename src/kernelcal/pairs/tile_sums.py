@@ -10,7 +10,18 @@ from itertools import pairwise
 import numpy as np
 
 from kernelcal.arrays import Array, is_numpy, namespace, on_accelerator, place_of, to_numpy
-from kernelcal.kernels import CrossPairs, Euclidean, Kernel, Points
+from kernelcal.kernels import (
+    CrossPairs,
+    Euclidean,
+    Hellinger,
+    Kernel,
+    Points,
+    Product,
+    Scaled,
+    Stationary,
+    Sum,
+    TotalVariation,
+)
 from kernelcal.pairs.base import QuadraticForms, Sums
 from kernelcal.pairs.tiles import WIDE_FROM, BlockPoints, Tile, TileAt, Tiles, upper
 from kernelcal.predictions import ClassPredictions, MultivariateNormal
@@ -126,10 +137,43 @@ def seconds_of_pairs(n: int, columns: int, features: int = 0) -> float:
     return _SECONDS * float(n) ** 2 * (columns + features + (100 if features else 30))
 
 
+_USUAL = 1e6  # lengthscales and factors up to here, and from its inverse on, leave float32 its range
+
+
+def _rounds(kernel: Kernel) -> bool:
+    """Whether values in single precision err by a few of its units of the largest value, for class probabilities.
+
+    They do where a bounded profile falls with a distance between probabilities: a relative error e of the distance
+    moves ``exp(-d / l)`` by ``e (d / l) exp(-d / l) < e / 2``.
+    """
+    if isinstance(kernel, Sum | Product):
+        return _rounds(kernel.left) and _rounds(kernel.right)
+    if isinstance(kernel, Scaled):
+        return 1 / _USUAL < kernel.factor < _USUAL and _rounds(kernel.kernel)
+    if not isinstance(kernel, Stationary) or not isinstance(kernel.metric, Euclidean | Hellinger | TotalVariation):
+        return False
+    return isinstance(kernel.lengthscale, str) or 1 / _USUAL < kernel.scale < _USUAL
+
+
 class FeatureTiles(Tiles):
     """Exact pairs of residuals with features."""
 
     residual: FeatureResidual
+
+    single = False
+
+    def round_values(self) -> None:
+        """Round kernel values of one set of targets to single precision where errors are bounded, and say so."""
+        x = self.predictions.reference
+        double = isinstance(x, np.ndarray) and x.dtype == np.float64 and isinstance(self.predictions, ClassPredictions)
+        self.single = double and not self._wide and _rounds(self.kernels[0])
+        if self.single:
+            self.label = f"{Tiles.label}, kernel values in single precision"
+
+    @property
+    def _wide(self) -> bool:
+        """Whether one product gives distances and inner products of residuals."""
+        return self._one_hot and self.dimension >= WIDE_FROM
 
     @property
     def seconds(self) -> float:
@@ -166,9 +210,9 @@ class FeatureTiles(Tiles):
         diagonal = xp.sum(self._diagonals[0] * xp.sum(r * r, axis=1))
         if not isinstance(r, np.ndarray):
             return Sums(self._functional(r), diagonal)
-        if self._one_hot and self.dimension >= WIDE_FROM:
+        if self._wide:
             return Sums(self._by_gram(targets), diagonal)
-        return Sums(self.by_columns(r[:, None, :])[0, 0], diagonal)
+        return Sums(self.by_columns(r[:, None, :], single=self.single)[0, 0], diagonal)
 
     @property
     def _one_hot(self) -> bool:
@@ -201,21 +245,27 @@ class FeatureTiles(Tiles):
         assert isinstance(self.residual, ClassResidual)  # for the type checker: others are not looked up
         return SameLabel(self.kernels, self._points, self._diagonals, self.residual)
 
-    def by_columns(self, r: np.ndarray) -> np.ndarray:
-        """Multiply K with the residuals r of shape (n, B, r) as columns: sums of shape (B, kernels)."""
+    def by_columns(self, r: np.ndarray, *, single: bool = False) -> np.ndarray:
+        """Multiply K with the residuals r of shape (n, B, r) as columns: sums of shape (B, kernels).
+
+        In single precision distances are float64, then values and products of a tile float32; sums of tiles float64.
+        """
         draws, dimension = r.shape[1:]
-        flat = r.reshape(len(r), draws * dimension)
+        flat = right = r.reshape(len(r), draws * dimension)
+        if single:
+            largest = float(np.abs(flat).max(initial=0)) or 1.0
+            flat, right = flat * largest, (flat / largest).astype(np.float32)  # whatever the case weights
 
         def work(rows: slice, tiles: Iterator[TileAt]) -> np.ndarray:
             sums = np.zeros((len(self.kernels), rows.stop - rows.start, flat.shape[1]))
             for columns, tile in tiles:
                 for s, kernel in enumerate(self.kernels):
                     values = upper(tile.evaluate(kernel), columns.start - rows.start)
-                    sums[s] += values.astype(flat.dtype, copy=False) @ flat[columns]
+                    sums[s] += values.astype(right.dtype, copy=False) @ right[columns]
             sums *= flat[rows]
             return sums.reshape(len(self.kernels), -1, draws, dimension).sum(axis=(1, 3)).T
 
-        return self._rows_of_tiles(work, shared=len(self.kernels) > 1)
+        return self._rows_of_tiles(work, shared=len(self.kernels) > 1 and not single, single=single)
 
     def _by_gram(self, targets: np.ndarray) -> np.ndarray:
         """Many classes, Dirac: <r_i, r_j> from the squared distance, so that one matrix product serves both.

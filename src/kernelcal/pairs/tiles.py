@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from threading import Lock
 from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 
-from kernelcal.arrays import Array, InPlace, namespace, place_of, row_slices, to_numpy
+from kernelcal.arrays import Array, InPlace, namespace, place_of, row_slices, stays_single, to_numpy
 from kernelcal.kernels import AlignedPairs, Euclidean, Kernel, Metric, Points, smaller
-from kernelcal.kernels.metrics import CLOSE, MetricView, in_double, left_factor, repair, right_factor, squares, view
+from kernelcal.kernels.metrics import (
+    CLOSE,
+    ROUNDED_CLOSE,
+    MetricView,
+    in_double,
+    repair,
+    squares,
+    view,
+)
 from kernelcal.pairs.base import QuadraticForms, threaded_map
 from kernelcal.predictions import Predictions
 from kernelcal.residuals import Residual
@@ -33,7 +41,18 @@ __all__ = [
 _FEW_COORDINATES = 4  # up to here differences are quicker than a product
 
 
-class _Line:
+class _Coordinates:
+    """What all coordinates share."""
+
+    native: Callable[[Any, Any, np.ndarray], None]
+
+    def rounded(self, rows: Any, columns: Any, wide: np.ndarray, out: np.ndarray) -> None:
+        """What `native` gives, in float32 from float64."""
+        self.native(rows, columns, wide)
+        np.copyto(out, wide, casting="same_kind")
+
+
+class _Line(_Coordinates):
     """One coordinate: distances are differences."""
 
     squared = False
@@ -47,7 +66,7 @@ class _Line:
         np.abs(out, out=out)
 
 
-class _L1:
+class _L1(_Coordinates):
     """Total variation and its like: one pass over the coordinates."""
 
     squared = False
@@ -60,7 +79,7 @@ class _L1:
         _cdist(self.x[rows], self.x[columns], "cityblock", out)
 
 
-class _L2:
+class _L2(_Coordinates):
     """Euclidean distances from one product of augmented coordinates; from differences where that is quicker."""
 
     squared = True
@@ -69,9 +88,14 @@ class _L2:
         self.x, self.dtype, self.few = x, x.dtype, x.shape[1] <= _FEW_COORDINATES
         if self.few:
             return
-        centred = x - x.mean(axis=0)  # distances do not change, cancellation does
+        n, d = x.shape
+        self.left, self.right = np.empty((n, d + 2), dtype=x.dtype), np.empty((d + 2, n), dtype=x.dtype)
+        centred = self.left[:, :d]  # as `left_factor` and `right_factor`, without other copies of all rows
+        np.subtract(x, x.mean(axis=0), out=centred)  # distances do not change, cancellation does
         self.squares = squares(centred)
-        self.left, self.right = left_factor(centred, self.squares), right_factor(centred, self.squares)
+        self.right[:d], self.right[d], self.right[d + 1] = centred.T, 1, self.squares
+        centred *= -2
+        self.left[:, d], self.left[:, d + 1] = self.squares, 1
 
     def native(self, rows: Any, columns: Any, out: np.ndarray) -> None:
         """Squared distances d^2 = |x|^2 + |x'|^2 - 2 x.x'."""
@@ -79,8 +103,20 @@ class _L2:
             _cdist(self.x[rows], self.x[columns], "sqeuclidean", out)
             return
         np.matmul(self.left[rows], self.right[:, columns], out=out)
+        self._repair(rows, columns, out, CLOSE[out.dtype])
+
+    def rounded(self, rows: Any, columns: Any, wide: np.ndarray, out: np.ndarray) -> None:
+        """Squared distances from a product in float64, rounded to float32."""
+        if self.few:
+            super().rounded(rows, columns, wide, out)
+            return
+        np.matmul(self.left[rows], self.right[:, columns], out=wide)
+        np.copyto(out, wide, casting="same_kind")
+        self._repair(rows, columns, out, ROUNDED_CLOSE)
+
+    def _repair(self, rows: Any, columns: Any, out: np.ndarray, close: float) -> None:
         scale = float(self.squares[rows].max(initial=0) + self.squares[columns].max(initial=0))
-        repair(out, self.x[rows], self.x[columns], scale)
+        repair(out, self.x[rows], self.x[columns], close * scale)
 
 
 def _cdist(left: np.ndarray, right: np.ndarray, norm: str, out: np.ndarray) -> None:
@@ -92,7 +128,7 @@ def _cdist(left: np.ndarray, right: np.ndarray, norm: str, out: np.ndarray) -> N
         out[...] = cdist(left, right, norm)
 
 
-class _Pairs:
+class _Pairs(_Coordinates):
     """A metric without coordinates. A pair is dear, so it is computed in float64 whatever was given."""
 
     def __init__(self, seen: MetricView) -> None:
@@ -154,6 +190,14 @@ class Workspace:
     def __init__(self) -> None:
         self._buffers: list[np.ndarray] = []
         self._taken = 0
+        self._wide = np.empty(0)
+
+    def wide(self, shape: tuple[int, int]) -> np.ndarray:
+        """Return the one buffer in float64 of what is rounded at once."""
+        size = shape[0] * shape[1]
+        if self._wide.size < size:
+            self._wide = np.empty(size)
+        return self._wide[:size].reshape(shape)
 
     def take(self, shape: tuple[int, int], dtype: Any) -> np.ndarray:
         """Return a contiguous buffer that nobody else holds until `free`."""
@@ -173,15 +217,23 @@ class Workspace:
 class Tile:
     """Pairs of some rows with some columns, asked by several kernels: each distance is computed once.
 
-    What a kernel returns lives in the workspace: it must be used before the workspace is freed.
+    What a kernel returns lives in the workspace: it must be used before the workspace is freed. Where kernel values
+    are wanted in single precision, distances are computed in that of the predictions and then rounded.
     """
 
     ops = InPlace()
 
     def __init__(
-        self, points: BlockPoints, rows: Any, columns: Any, *, shared: bool, workspace: Workspace | None = None
+        self,
+        points: BlockPoints,
+        rows: Any,
+        columns: Any,
+        *,
+        shared: bool,
+        workspace: Workspace | None = None,
+        single: bool = False,
     ) -> None:
-        self.points, self.rows, self.columns, self.shared = points, rows, columns, shared
+        self.points, self.rows, self.columns, self.shared, self.single = points, rows, columns, shared, single
         self.workspace = workspace or Workspace()
         self.workspace.free()
         self._cache: dict[Metric, np.ndarray] = {}
@@ -194,6 +246,10 @@ class Tile:
     def _native(self, metric: Metric) -> np.ndarray:
         source = self.points[metric]
         shape = (len(self.points.positions[self.rows]), len(self.points.positions[self.columns]))
+        if self.single and source.dtype != np.float32:
+            wide, out = self.workspace.wide(shape), self.workspace.take(shape, np.float32)
+            source.rounded(self.rows, self.columns, wide, out)
+            return out
         out = self.workspace.take(shape, source.dtype)
         if not self.shared:
             source.native(self.rows, self.columns, out)
@@ -300,16 +356,24 @@ class Tiles(QuadraticForms):
     @cached_property
     def _double(self) -> Self:
         """The same in float64: draws are ranked, and float32 would let the last digit decide between equal ones."""
-        reference = self.predictions.reference
-        if (reference if isinstance(reference, np.ndarray) else to_numpy(reference)).dtype == np.float64:
+        if self._reference.dtype == np.float64:
             return self
         predictions = self.predictions.map_arrays(lambda x: to_numpy(x).astype(np.float64))
         return type(self)(self.shape, self.threads, self.kernels, predictions, self.residual.double())
 
+    @cached_property
+    def _of_rows(self) -> Self:
+        return self if self._reference.dtype == np.float32 and stays_single(self._reference) else self._double
+
+    @cached_property
+    def _reference(self) -> np.ndarray:
+        x = self.predictions.reference
+        return x if isinstance(x, np.ndarray) else to_numpy(x)
+
     def kernel_rows(self, rows: slice, columns: slice = _ALL) -> np.ndarray:
-        """Values of the first kernel for some rows and columns, in float64: of few rows they are computed once."""
-        if self._double is not self:
-            return self._double.kernel_rows(rows, columns)
+        """Values of the first kernel, of few rows computed once: in float64, unless predictions stay single."""
+        if self._of_rows is not self:
+            return self._of_rows.kernel_rows(rows, columns)
         if self._kept is not None:
             return self._kept[rows, columns].copy()
         return self._computed(rows, columns)
@@ -327,7 +391,9 @@ class Tiles(QuadraticForms):
         parts = [slice(first, min(first + height, self.n)) for first in range(0, self.n, height)]
         return np.concatenate(threaded_map(self._computed, parts, self.threads))
 
-    def _rows_of_tiles(self, work: Callable[[slice, Iterator[TileAt]], np.ndarray], *, shared: bool) -> np.ndarray:
+    def _rows_of_tiles(
+        self, work: Callable[[slice, Iterator[TileAt]], np.ndarray], *, shared: bool, single: bool = False
+    ) -> np.ndarray:
         """Sum over i != j: twice the sum, in a fixed order, of what `work` makes of each block of rows."""
         n = self.n
 
@@ -335,7 +401,7 @@ class Tiles(QuadraticForms):
             workspace = Workspace()
             for first in range(rows.start, n, self.shape[1]):
                 columns = slice(first, min(first + self.shape[1], n))
-                yield columns, Tile(self._points, rows, columns, shared=shared, workspace=workspace)
+                yield columns, Tile(self._points, rows, columns, shared=shared, workspace=workspace, single=single)
 
         def block_of_rows(start: int) -> np.ndarray:
             rows = slice(start, min(start + self.shape[0], n))
@@ -370,6 +436,11 @@ def upper(values: np.ndarray, offset: int) -> np.ndarray:
     """Set to zero, in place, the pairs i >= j; `offset` is first column minus first row."""
     width = len(values) - offset
     if width > 0:
-        low = np.tri(len(values), min(values.shape[1], width), k=-offset, dtype=bool)
-        values[:, : low.shape[1]][low] = 0
+        low = _not_above(len(values), min(values.shape[1], width), offset)
+        np.copyto(values[:, : low.shape[1]], 0, where=low)
     return values
+
+
+@lru_cache(maxsize=4)  # most tiles on the diagonal are alike
+def _not_above(rows: int, columns: int, offset: int) -> np.ndarray:
+    return np.tri(rows, columns, k=-offset, dtype=bool)

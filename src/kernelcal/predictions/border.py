@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import device
 
-from kernelcal.arrays import Array, as_array, concrete, is_half, is_numpy, like, namespace
+from kernelcal.arrays import Array, as_array, concrete, is_half, is_numpy, like, namespace, row_sums
 from kernelcal.errors import InputError, MissingExtraError
 from kernelcal.predictions.sums import SUM_TOLERANCE, with_sums_of_one
 
@@ -82,7 +82,7 @@ def checked_matrix(probs: Array, *, precision: Array | None = None) -> tuple[Arr
     if low < -_ROUNDING or high > 1 + _ROUNDING:
         _refuse_range(values)
     probs, notes = _snap(probs, values, low, high)
-    if is_half(given) or np.any(np.abs(values.sum(axis=1, dtype=np.float64) - 1) > SUM_TOLERANCE):
+    if is_half(given) or np.any(np.abs(row_sums(values) - 1) > SUM_TOLERANCE):
         probs, more = with_sums_of_one(probs, values, given)
         return probs, (*notes, *more)
     return probs, notes

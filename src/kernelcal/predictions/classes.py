@@ -112,6 +112,13 @@ class ClassPredictions(Predictions):
         p = self.table()
         return (p[:, 1] >= p[:, 0]).astype(np.int64) if p.shape[1] == 2 else p.argmax(axis=1)
 
+    def top_probabilities(self, top: np.ndarray) -> Array:
+        """Probability of the most probable class, shape (n,), where `top` are the `top_labels`."""
+        p = self.probabilities
+        if isinstance(p, np.ndarray):
+            return p[np.arange(len(p)), top]  # a look-up: the largest of a few columns takes NumPy thirty times as long
+        return namespace(p).max(p, axis=1)
+
     @property
     def columns(self) -> int:
         """Number of classes."""
@@ -159,31 +166,28 @@ class ClassPredictions(Predictions):
         divided by its sum, since labels need a distribution; the predictions themselves stay as given.
         """
         p = self.table()
-        labels = np.empty(uniforms.shape, dtype=np.min_scalar_type(p.shape[1] - 1))  # a byte for most
+        labels = np.zeros(uniforms.shape, dtype=np.min_scalar_type(p.shape[1] - 1))  # a byte for most
         at_once = min(len(uniforms), _DRAWS) if p.shape[1] <= _COMPARE_UP_TO else len(uniforms)
         step = max(1, _CHUNK_BYTES // (8 * (p.shape[1] + at_once)))
         for first in range(0, len(p), step):
             part = slice(first, first + step)
             cumulative = np.cumsum(p[part], axis=1, dtype=np.float64)
             cumulative /= cumulative[:, -1:]
-            labels[:, part] = _invert(cumulative, uniforms[:, part])
+            _invert(cumulative, uniforms[:, part], labels[:, part])
         return labels
 
 
-def _invert(cumulative: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
-    """Count, per row, the cumulative probabilities that do not exceed u (u < 1, the last one is 1)."""
-    labels = np.zeros(uniforms.shape, dtype=np.min_scalar_type(cumulative.shape[1] - 1))
+def _invert(cumulative: np.ndarray, uniforms: np.ndarray, labels: np.ndarray) -> None:
+    """Count, per row, the cumulative probabilities that do not exceed u (u < 1, the last one is 1), from 0 on."""
     if cumulative.shape[1] <= _COMPARE_UP_TO:
         bounds = np.ascontiguousarray(cumulative.T[:-1])
         for first in range(0, len(uniforms), _DRAWS):
             own, some = uniforms[first : first + _DRAWS], labels[first : first + _DRAWS]
-            above = np.empty(own.shape, dtype=bool)
             for bound in bounds:
-                some += np.greater_equal(own, bound, out=above).view(np.uint8)
+                some += own >= bound
     else:
         for row, bounds in enumerate(cumulative):
             labels[:, row] = np.searchsorted(bounds, uniforms[:, row], side="right")
-    return labels
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from kernelcal.arrays import Array, is_half, namespace, precision
+from kernelcal.arrays import Array, is_half, namespace, precision, row_sums
 from kernelcal.errors import InputError
 
 __all__ = ["SUM_TOLERANCE", "with_sums_of_one"]
@@ -26,7 +26,7 @@ def with_sums_of_one(probs: Array, values: np.ndarray, given: Array) -> tuple[Ar
     `values` are the probabilities in NumPy, `given` the array whose type tells how they were rounded. Rows of half
     precision, and those off by the rounding of their decimals, are divided by their sums, which is said.
     """
-    sums = values.sum(axis=1, dtype=np.float64)
+    sums = row_sums(values)
     wrong = np.abs(sums - 1) > _tolerance(given, values.shape[1])
     if not wrong.any():
         return _of_half(probs, sums, given) if is_half(given) else (probs, ())

@@ -357,9 +357,10 @@ def recalibrate(
     Weights of the pool: 0.8 n steps, at most 2,000, of ``q_im ~ w_m exp(-c_im)``,
     ``w_m = (sum_i q_im + a pi_m) / (n + a)`` from ``w = pi``, c_im the log loss of map m on row i when fitted to the
     other folds. Maps that look at held-out rows through their losses alone cannot be chosen for fitting noise; with few
-    rows the pool stays close to pi, most of which is leaving predictions alone and one temperature. Of several classes
-    the pool as a whole is then weighed against leaving alone by ``1 / (1 + 2 exp(-G))``, G what all held-out rows gain
-    together; rows that depend on each other count as the fewer independent ones that they are worth.
+    rows the pool stays close to pi, most of which is leaving predictions alone and one temperature. The pool as a whole
+    is then weighed against leaving alone by ``1 / (1 + (n / 100) exp(-G))``, with two classes n / 150, G what all rows
+    gain together, each under the weights of the other folds: the more rows, the clearer a gain must be. Rows that
+    depend on each other count as the fewer independent ones that they are worth.
 
     The rows of the fit cannot show success: a flexible map looks calibrated on them. `Recalibration.test_after` tests
     rows as maps make them that were fitted to earlier blocks, which no row had a part in that is tested. What it sees

@@ -23,8 +23,8 @@ _NEGLIGIBLE = 1e-4  # weight below which a map is left out of the pool
 _ISOTONIC_FROM = 500  # rows
 _MATRICES_UP_TO = 40  # classes
 _OF_TWO = {  # share of every map before data are seen, over their sum
-    "identity": 4.0,
-    "temperature": 3.0,
+    "identity": 2.0,
+    "temperature": 4.0,
     Platt.name: 1.0,
     "svs": 1.0,
     "bounded": 1.0,
@@ -33,7 +33,7 @@ _OF_TWO = {  # share of every map before data are seen, over their sum
     VennAbers.name: 1.0,  # from 500 rows
 }
 _OF_MORE = {
-    "identity": 0.3,
+    "identity": 0.2,
     "temperature": 0.6,
     "svs": 0.15,
     "svs, ridge / 4": 0.05,
@@ -45,7 +45,8 @@ _OF_MORE = {
 }
 _OF_MANY = ("identity", "temperature", "svs", "svs, ridge / 4")  # above 40 classes
 _PRIOR_OF_TWO, _PRIOR_OF_MORE = 1.0, 5.0  # rows that the shares count as
-_ODDS = 0.5  # of the pool of several classes to leaving predictions alone, before data are seen
+_EVEN_OF_TWO, _EVEN_OF_MORE = 150.0, 100.0  # rows with which the pool and leaving predictions alone have even odds
+_FEWEST_OF_ODDS = 100.0  # rows: with fewer the odds are those of so many
 
 
 @dataclass(frozen=True)
@@ -111,8 +112,9 @@ def fit_pool(rows: Rows, method: str, rng: np.random.Generator, depend: Dependen
     """Fit all candidates, weigh them by `method`; return the pool and its log loss of every row, held out.
 
     ``auto``: 0.8 n steps, at most 2,000, of ``q_im ~ w_m exp(-c_im)``, ``w_m = (sum_i q_im + a pi_m) / (n + a)`` on the
-    held-out losses c_im of five folds, begun at the shares pi. Of several classes the whole is then weighed against
-    leaving predictions alone, by the likelihood of all held-out rows and odds of 1 to 2 before. ``one``: the map of the
+    held-out losses c_im of five folds, begun at the shares pi. The whole is then weighed against leaving predictions
+    alone by the likelihood of all rows, each under the weights of the other folds, and odds of 100 to n before, with
+    two classes 150 to n: the more rows, the clearer a gain must be, as by Schwarz's criterion. ``one``: the map of the
     least held-out loss. ``cautious``: the same, unless it is not better than the identity by a standard error of the
     differences. Any other: the map of this name.
     """
@@ -168,20 +170,20 @@ def _pooled(
     losses: np.ndarray, rows: Rows, shares: np.ndarray, prior: float, folds: list[Fold], depend: Dependence | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the weights, and the loss of every row by weights that it had no part in: they are fitted as well."""
-    counts = rows.weights
-    weights, worth = _weighed(losses, counts, shares, prior), None
-    if rows.classes > 2:
-        gains = losses[:, 0] - _mixed(losses, weights)
-        worth = _worth(counts * gains, depend)
-        weights = _trusted(weights, worth * counts @ gains)
-    pooled = np.empty(len(losses))
-    for fit, held in folds:
-        own = counts[fit] / counts[fit].mean()
-        part = _weighed(losses[fit], own, shares, prior)
-        if worth is not None:
-            part = _trusted(part, worth * own @ (losses[fit, 0] - _mixed(losses[fit], part)))
-        pooled[held] = _mixed(losses[held], part)
-    return weights, pooled
+    counts, odds, mixed, pooled = rows.weights, _odds(rows), np.empty(len(losses)), np.empty(len(losses))
+    parts = [_weighed(losses[fit], counts[fit] / counts[fit].mean(), shares, prior) for fit, _ in folds]
+    for part, (_, held) in zip(parts, folds, strict=True):
+        mixed[held] = _mixed(losses[held], part)
+    gains = counts * (losses[:, 0] - mixed)
+    gains *= _worth(gains, depend)
+    for part, (fit, held) in zip(parts, folds, strict=True):
+        pooled[held] = _mixed(losses[held], _trusted(part, gains[fit].sum(), odds))
+    return _trusted(_weighed(losses, counts, shares, prior), gains.sum(), odds), pooled
+
+
+def _odds(rows: Rows) -> float:
+    """Return the odds of the pool to leaving predictions alone, before data are seen."""
+    return (_EVEN_OF_TWO if rows.classes == 2 else _EVEN_OF_MORE) / max(rows.number, _FEWEST_OF_ODDS)
 
 
 def _weighed(losses: np.ndarray, counts: np.ndarray, shares: np.ndarray, prior: float) -> np.ndarray:
@@ -199,9 +201,9 @@ def _mixed(losses: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return np.asarray(least[:, 0] - np.log(np.exp(least - losses) @ weights))
 
 
-def _trusted(weights: np.ndarray, gained: float) -> np.ndarray:
+def _trusted(weights: np.ndarray, gained: float, odds: float) -> np.ndarray:
     """Weigh the pool against identity, the first of the maps, by what it gained in all rows together."""
-    trust = 1 / (1 + np.exp(-np.clip(gained, -500, 500)) / _ODDS)
+    trust = 1 / (1 + np.exp(-np.clip(gained, -500, 500)) / odds)
     return np.asarray(trust * weights + (1 - trust) * (np.arange(len(weights)) == 0))
 
 

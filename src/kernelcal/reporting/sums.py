@@ -9,7 +9,6 @@ import numpy as np
 from kernelcal.defaults import CONFIDENCE_LEVEL, SIGNIFICANCE
 from kernelcal.dependence import binomial_interval
 from kernelcal.errors import InputError
-from kernelcal.evaluation import what_to_do
 from kernelcal.plots import percent
 from kernelcal.reporting.figures import (
     DOES_NOT_APPLY,
@@ -153,7 +152,7 @@ def _verdict(found: SketchResult) -> Verdict:
     what = "probabilities" if found.eces else "uncertainty"
     test = found.test
     assert test is not None  # for the type checker: every sketch has one
-    advice, groups = what_to_do(found, found.family), groups_matched(found)
+    advice, groups = found.what_to_do, groups_matched(found)
     if not found.rejected:
         sentences = [f"That is not proof that they are right. {found.n:,} rows gave p = {test.pvalue:.3g}."]
         if found.interval is not None and found.interval.upper > 0:

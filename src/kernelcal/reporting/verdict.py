@@ -10,7 +10,7 @@ import numpy as np
 
 from kernelcal.cases import Case
 from kernelcal.comparison import Comparison, ScoreComparison
-from kernelcal.evaluation import Evaluation, doubts_of, listed, what_to_do
+from kernelcal.evaluation import Evaluation, doubts_of, listed
 from kernelcal.inference.test import impossible_rows
 from kernelcal.predictions import ClassPredictions, Quantiles
 from kernelcal.reporting.figures import is_number, top_or_event
@@ -70,7 +70,7 @@ def verdict_of(case: Case, found: Evaluation) -> Verdict:
     """Verdict on one model."""
     targets, batch, own = case.targets, case.predictions, case.weights
     what = "probabilities" if isinstance(batch, ClassPredictions) else "uncertainty"
-    advice = what_to_do(found, batch)
+    advice = found.what_to_do
     if found.test is None:
         heading = f"Whether the stated {what} can be believed was not tested."
         return Verdict("untested", heading, found.notes[:1], advice)

@@ -119,7 +119,10 @@ class ClassResidual(FeatureResidual):
 
     def __getitem__(self, index: Any) -> ClassResidual:
         weights = None if self.weights is None else self.weights[index]
-        return ClassResidual(self.class_features, self.mean[index, ...], weights)
+        part = ClassResidual(self.class_features, self.mean[index, ...], weights)
+        if "mean_squares" in self.__dict__:  # computed for all rows: those of some are known too
+            part.__dict__["mean_squares"] = self.mean_squares[index]
+        return part
 
     @property
     def dimension(self) -> int:
@@ -189,13 +192,22 @@ class ClassResidual(FeatureResidual):
         return norms if self.weights is None else norms * self.weights**2
 
     def _squared_norms(self, targets: np.ndarray) -> np.ndarray:
-        mean = self._table
-        own = (mean * mean).sum(axis=1, dtype=np.float64)
-        if self.class_features is None:
-            return _of_label(1 - 2 * mean.astype(np.float64) + own[:, None], targets)
+        mean, own = self._table, self.mean_squares
+        if self.class_features is None:  # only what labels point at is made double
+            return 1 - 2 * _of_label(mean, targets).astype(np.float64, copy=False) + own
         cross = mean @ self.class_features.T
         sizes = (self.class_features**2).sum(axis=1)
         return _of_label(sizes - 2 * cross + own[:, None], targets)
+
+    @cached_property
+    def mean_squares(self) -> np.ndarray:
+        """``|mean_i|^2`` of every row, shape (n,)."""
+        mean, found = self._table, np.empty(len(self))
+        if mean.size <= _LOOKED_UP:
+            return np.asarray((mean * mean).sum(axis=1, dtype=np.float64))
+        for rows in row_slices(len(mean), max(1, _LOOKED_UP // max(mean.shape[1], 1))):
+            found[rows] = (mean[rows] * mean[rows]).sum(axis=1, dtype=np.float64)
+        return found
 
     def _class_rows(self, targets: np.ndarray) -> np.ndarray:
         if self.class_features is not None:

@@ -13,7 +13,7 @@ from kernelcal.inference.test import ruled_out_in_words
 from kernelcal.kernels import PIT
 from kernelcal.predictions import Bernoulli, ClassPredictions, Quantiles
 from kernelcal.residuals import PITResidual, has_places
-from kernelcal.sketch.exact import DIGITS, digits_of, fixed, floating, number_of, numbers_of, products
+from kernelcal.sketch.exact import DIGITS, digits_of, fixed, floating, in_units, number_of, numbers_of, products
 from kernelcal.sketch.subject import Subject
 from kernelcal.statistics.signals import (
     FAR,
@@ -127,11 +127,6 @@ def direction_numbers(sums: Arrays) -> Arrays:
     return found
 
 
-def _whole(x: np.ndarray, bits: int) -> np.ndarray:
-    """Multiples of 2^-bits, in float64."""
-    return np.asarray(np.rint(np.ldexp(x, bits)))
-
-
 def directions_of(sums: Arrays, subject: Subject, alpha: float) -> tuple[str, ...]:
     """Sentences for a model that is rejected: what was ruled out, then what is clear, the clearest first.
 
@@ -187,13 +182,13 @@ def _sums_of_classes(case: Case) -> Arrays:
     }
     if m > _CLEARED_UP_TO:
         return sums
-    whole = _whole(q, _HALF_BITS)
-    both = np.column_stack([_whole(slopes, _SLOPE_BITS), _whole(own, _HALF_BITS)])
+    whole = in_units(q, _HALF_BITS)
+    both = np.column_stack([in_units(slopes, _SLOPE_BITS), in_units(own, _HALF_BITS)])
     sums |= {"joint": digits_of(products(whole, whole)), "observed": digits_of(products(both, both))}
     if m > _SKEWED_UP_TO:
         return sums
-    pairs = [products(_whole(q * q[:, [k]], _HALF_BITS), whole) for k in range(m)]
-    sharp = digits_of(products(_whole(gains, _GAIN_BITS), whole))
+    pairs = [products(in_units(q * q[:, [k]], _HALF_BITS), whole) for k in range(m)]
+    sharp = digits_of(products(in_units(gains, _GAIN_BITS), whole))
     return sums | {"products": digits_of(np.stack(pairs)), "sharp products": sharp}
 
 

@@ -102,7 +102,8 @@ class ClassLaws:
         """Laws of predictions in float64; a sum that is 1 up to rounding counts as 1."""
         p = batch.table()
         whole = np.cumsum(p, axis=1)[:, -1:]
-        fractions = np.ldexp(p / whole, _BITS)
+        fractions = p / whole
+        fractions *= 2.0**_BITS
         cells = np.floor(fractions)
         fractions -= cells
         ends = np.cumsum(cells, axis=1)

@@ -20,6 +20,7 @@ __all__ = [
     "digits_of",
     "fixed",
     "floating",
+    "in_units",
     "number_of",
     "numbers_of",
     "products",
@@ -61,10 +62,28 @@ def carried_floating(digits: np.ndarray) -> np.ndarray:
     return np.concatenate([carried(digits[:-_OTHERS]), digits[-_OTHERS:]])
 
 
+def in_units(values: np.ndarray, bits: int) -> np.ndarray:
+    """Nearest whole numbers of units 2^-bits, in float64; a power of 2 is an exact factor, and quicker than ldexp."""
+    units = np.asarray(values, dtype=np.float64) * 2.0**bits
+    return np.asarray(np.rint(units, out=units) if units.ndim else np.rint(units))
+
+
 def fixed(values: np.ndarray, bits: int) -> np.ndarray:
-    """Sum over rows of multiples of 2^-bits, to which the values, below 2^(61 - bits), are rounded: (2, ...)."""
-    units = np.rint(np.ldexp(np.asarray(values, dtype=np.float64), bits)).astype(np.int64)
-    return carried(np.stack([(units >> _DIGIT).sum(axis=0), (units & _LOW).sum(axis=0)]))
+    """Sum over rows of multiples of 2^-bits, to which the values, below 2^(61 - bits), are rounded: (2, ...).
+
+    Digits are added as floating-point numbers below 2^53, by a product: exact, and a third of the time of sums of
+    64-bit numbers along rows.
+    """
+    units = in_units(values, bits)
+    columns = units.reshape(len(units), math.prod(units.shape[1:]))
+    total = np.zeros((2, *units.shape[1:]), dtype=np.int64)
+    for start in range(0, len(columns), _ROWS):
+        low = columns[start : start + _ROWS]
+        high = np.floor(low * 2.0**-_DIGIT)
+        low -= high * 2.0**_DIGIT
+        ones = np.ones(len(low))
+        total += np.stack([ones @ high, ones @ low]).astype(np.int64).reshape(total.shape)
+    return carried(total)
 
 
 def numbers_of(digits: np.ndarray, bits: int) -> np.ndarray:

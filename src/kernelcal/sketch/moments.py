@@ -6,7 +6,7 @@ import numpy as np
 
 from kernelcal.arrays import Array, like, to_numpy
 from kernelcal.predictions import Bernoulli, ClassPredictions
-from kernelcal.sketch.exact import carried, digits_of, fixed, products
+from kernelcal.sketch.exact import carried, digits_of, fixed, in_units, products
 from kernelcal.sketch.products import FEATURE_BITS, PROBABILITY_BITS, ClassGram
 
 __all__ = ["LENGTH_BITS", "MOMENT_BITS", "ClassMoments", "moment_shapes"]
@@ -66,8 +66,8 @@ class ClassMoments:
         self._add_matrices(phi.astype(np.float64), p[:, kept], labels - (1 if self.one else 0), place)
         residuals = (np.arange(p.shape[1]) == labels[:, None]) - p
         share = own / self.gram.most if self.gram.most > 0 else own
-        longer = np.rint(np.ldexp(share[:, None] * residuals[:, kept], LENGTH_BITS))
-        chosen = np.rint(np.ldexp(1 - p[np.arange(len(p)), labels], PROBABILITY_BITS))
+        longer = in_units(share[:, None] * residuals[:, kept], LENGTH_BITS)
+        chosen = in_units(1 - p[np.arange(len(p)), labels], PROBABILITY_BITS)
         self.sums["lengthened"] += digits_of(products(longer, phi.astype(np.float64)))
         self.sums["squares"] += fixed(share * share, 40)
         self.sums["lengths"] += fixed(self.gram.lengths(self.one, whole), 40)

@@ -24,7 +24,7 @@ from kernelcal.pairs import RandomFourier
 from kernelcal.predictions import ClassPredictions, Predictions
 from kernelcal.residuals import FeatureResidual
 from kernelcal.sketch.draws import DrawnLabels
-from kernelcal.sketch.exact import digits_of, products
+from kernelcal.sketch.exact import digits_of, in_units, products
 
 __all__ = [
     "BLOCK",
@@ -127,7 +127,7 @@ def squares_of(phi: np.ndarray) -> np.ndarray:
 
 def whole_probabilities(batch: ClassPredictions) -> np.ndarray:
     """``rint(2^31 p)`` of every class, in float64, shape (n, m)."""
-    return np.rint(np.ldexp(batch.table(), PROBABILITY_BITS))
+    return in_units(batch.table(), PROBABILITY_BITS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +165,7 @@ class ClassGram:
         """Entries in multiples of 2^-20 of the largest one, and p times them: a product of whole numbers."""
         assert self.matrix is not None  # for the type checker: it was asked before
         bits = 20 - math.ceil(math.log2(max(float(np.abs(self.matrix).max()), 1e-300)))
-        entries = np.rint(np.ldexp(self.matrix, bits))
+        entries = in_units(self.matrix, bits)
         return np.ldexp(entries, -bits), np.ldexp(whole @ entries, -PROBABILITY_BITS - bits)
 
     def lengths(self, one: bool, whole: np.ndarray) -> np.ndarray:
@@ -215,7 +215,7 @@ class ClassTotals:
 
     def add(self, phi: np.ndarray, squares: np.ndarray, labels: DrawnLabels, place: Array | None = None) -> None:
         """Add a block of rows: `squares` has ``|phi|^2 |r|^2`` of every label, shape (n, m)."""
-        own = np.rint(np.ldexp(squares, self.bits))
+        own = in_units(squares, self.bits)
         if place is not None:
             self._add_elsewhere(phi, own, labels.every(), place)
         elif self.classes <= DENSE_UP_TO:
@@ -231,8 +231,8 @@ class ClassTotals:
         columns[:, :d] = phi
         for k in range(1, self.classes):
             step = own[:, k] - own[:, k - 1]
-            columns[:, d] = high = np.floor(np.ldexp(step, -_DIGIT))
-            columns[:, d + 1] = step - np.ldexp(high, _DIGIT)
+            columns[:, d] = high = np.floor(step * 2.0**-_DIGIT)
+            columns[:, d + 1] = step - high * 2.0**_DIGIT
             labels.at_least(k, ones)
             self._sums[k - 1] += np.matmul(ones.T, columns, out=self._product)
 
@@ -283,7 +283,7 @@ def number_sums(phi: np.ndarray, residual: FeatureResidual, targets: np.ndarray,
     `targets` has shape (B + 1, n, ...); residual features are rounded to multiples of 2^-bits, and the second sum
     counts multiples of ``2^(8 - 2 bits)``.
     """
-    r = np.rint(np.ldexp(residual.batch(targets), bits))
+    r = in_units(residual.batch(targets), bits)
     n, sets, number = r.shape
     refuse_unknown(r.reshape(n, -1))
     totals = products(r.reshape(n, -1), phi.astype(np.float64)).reshape(sets, number, -1)

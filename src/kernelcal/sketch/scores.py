@@ -11,7 +11,7 @@ from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.predictions import ClassPredictions
 from kernelcal.sketch.directions import direction_sums
-from kernelcal.sketch.exact import digits_of, fixed, floating
+from kernelcal.sketch.exact import digits_of, fixed, floating, in_units
 from kernelcal.sketch.subject import Subject
 from kernelcal.statistics import (
     ECE,
@@ -81,7 +81,7 @@ def _in_bins(k: int, targets: np.ndarray, batch: ClassPredictions, ece: ECE) -> 
     """Rows and events of every bin, shape (2, bins), and the digits of its sum of probabilities."""
     part = ece.prepare(batch).parts[0]
     index, size = part.bins.index, part.bins.size
-    events, whole = part.part.relabel(targets[None])[0], np.rint(np.ldexp(part.p[:, 0], BIN_BITS))
+    events, whole = part.part.relabel(targets[None])[0], in_units(part.p[:, 0], BIN_BITS)
     counts = [np.bincount(index, minlength=size), np.bincount(index, events, minlength=size)]
     return {
         f"bins {k}": np.stack(counts).astype(np.int64),

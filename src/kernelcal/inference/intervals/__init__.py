@@ -27,6 +27,7 @@ from kernelcal.inference.intervals.methods import (
     root_spread,
     source_of,
 )
+from kernelcal.inference.intervals.own_outcomes import OwnSurprises
 from kernelcal.inference.intervals.paired import (
     Contrast,
     PairedDifference,
@@ -48,7 +49,6 @@ from kernelcal.inference.intervals.row_bootstrap import (
 )
 from kernelcal.inference.intervals.surprises import (
     LabelLaw,
-    OwnSurprises,
     ScoreSurprises,
     Surprises,
     expected,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kernelcal.arrays import row_slices
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.pairs import PairMatrix, threaded_map
@@ -19,7 +20,6 @@ __all__ = [
     "DifferenceSums",
     "Error",
     "LabelLaw",
-    "OwnSurprises",
     "ScoreSurprises",
     "Surprises",
     "deepest",
@@ -160,13 +160,28 @@ class LabelLaw:
 
 def label_law(targets: np.ndarray, batches: Sequence[ClassPredictions], weights: np.ndarray | None = None) -> LabelLaw:
     """Label law of one model, or of several on the same outcomes, whose surprises are averaged."""
-    tables = [batch.table().astype(np.float64, copy=False) for batch in batches]
+    tables = [batch.table() for batch in batches]
     n, m = tables[0].shape
     rows, labels = np.arange(n), np.asarray(targets).astype(np.intp)
     w = np.ones(n) if weights is None else weights / weights.mean()
-    surprised = np.sort([1 - p[rows, labels] for p in tables], axis=0).mean(axis=0)  # whatever the order of models
-    share = np.sort([w @ p for p in tables], axis=0).mean(axis=0)
+    seen = [p[rows, labels].astype(np.float64) for p in tables]
+    surprised = np.sort([1 - own for own in seen], axis=0).mean(axis=0)  # whatever the order of models
+    share = np.sort([_weighed(w, p) for p in tables], axis=0).mean(axis=0)
     return label_law_of_sums(np.bincount(labels, w * surprised, minlength=m), share, n)
+
+
+def _weighed(w: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """Weighted sum of rows in float64, of single precision some rows at a time."""
+    if p.dtype == np.float64:
+        return np.asarray(w @ p)
+    return np.sum([w[part] @ p[part].astype(np.float64) for part in row_slices(len(p), _ROWS, p.shape[1])], axis=0)
+
+
+def _products(p: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Products of rows with numbers in float64, likewise."""
+    if p.dtype == np.float64:
+        return np.asarray(p @ v)
+    return np.concatenate([p[part] @ v for part in row_slices(len(p), _ROWS, p.shape[1])])
 
 
 def label_law_of_sums(surprised: np.ndarray, predicted: np.ndarray, n: int) -> LabelLaw:
@@ -279,7 +294,7 @@ def pseudo_rows(n: int) -> slice:
 def strips(rows: slice, n: int) -> list[slice]:
     """Slices of these rows whose strips of n columns fit the cache."""
     first, stop, step = rows.indices(n)
-    size = step * max(16, _AT_ONCE // n)
+    size = step * max(16, min(64, 2**22 // n), _AT_ONCE // n)  # of few rows a product of many classes is slow
     return [slice(start, min(start + size, stop), step) for start in range(first, stop, size)]
 
 
@@ -292,11 +307,11 @@ def surprises_of(matrix: PairMatrix, case: Case, sums: tuple[float, float | None
     """
     if sums is None:
         sums = float((matrix.row_sums - matrix.diagonal).sum()), matrix.square_sum
-    total, squares = sums[0], _some_squares(matrix) if sums[1] is None else sums[1]
+    total, squares = sums
     if isinstance(matrix.residual, ClassResidual) and isinstance(case.predictions, ClassPredictions):
         law = label_law(case.targets, [case.predictions], case.weights)
         return _of_classes(matrix, matrix.residual, law, total, squares)
-    return far_surprises(matrix, total, squares)
+    return far_surprises(matrix, total, _some_squares(matrix) if squares is None else squares)
 
 
 def _some_squares(matrix: PairMatrix) -> float:
@@ -312,27 +327,36 @@ def _some_squares(matrix: PairMatrix) -> float:
     return float(np.sum(threaded_map(work, strips(some, n), None))) * n / len(range(*some.indices(n)))
 
 
-def _of_classes(matrix: PairMatrix, residual: ClassResidual, law: LabelLaw, total: float, squares: float) -> Surprises:
-    """Pseudo-outcomes are labels of their law, the same in all rows."""
+def _of_classes(
+    matrix: PairMatrix, residual: ClassResidual, law: LabelLaw, total: float, squares: float | None
+) -> Surprises:
+    """Pseudo-outcomes are labels of their law, the same in all rows; squares of h that are not known are added too."""
     n, features, v = matrix.n, residual.label_features, law.labels
     r, mean = np.asarray(matrix.features), np.asarray(residual.mean)
     centre, sizes = features.mean(v), float(v @ features.sizes)
-    d, lengths = centre - mean, sizes - 2 * mean @ centre + (mean**2).sum(axis=1)
-    norms, some = np.einsum("nk,nk->n", r, r), pseudo_rows(n)
+    norms, some = np.einsum("nk,nk->n", r, r).astype(np.float64, copy=False), pseudo_rows(n)
+    own = (mean**2).sum(axis=1) if mean.dtype == np.float64 else residual.mean_squares
+    lengths, d = sizes - 2 * _products(mean, centre) + own, centre - mean[some]
 
     def work(rows: slice) -> np.ndarray:
         strip, own = matrix.forms.kernel_rows(rows), lengths[rows]
         index = np.arange(*rows.indices(n))
-        near, pseudo = strip @ r, strip[:, some] @ d[some]
+        away, near, pseudo = centre - mean[rows], strip @ r, strip[:, some] @ d
+        seen = 0.0
+        if squares is None:
+            h = strip * matrix.inner.block(rows, slice(None))
+            h[np.arange(len(index)), index] = 0.0
+            seen = float(np.sum(np.square(h, out=h), dtype=np.float64))
         alone = own @ strip[np.arange(len(index)), index]
         squared = np.square(strip, out=strip)
         mixed, both = own @ (squared @ norms), own @ (squared[:, some] @ lengths[some])
-        return np.array([(d[rows] * near).sum(), (d[rows] * pseudo).sum(), alone, mixed, both])
+        return np.array([(away * near).sum(), (away * pseudo).sum(), alone, mixed, both, seen])
 
     matrix.ready  # noqa: B018  made before threads ask for it
-    linear, square, alone, mixed, both = np.sum(threaded_map(work, strips(some, n), None), axis=0)
-    mixed = min(mixed, math.sqrt(max(squares * both, 0.0)))
+    linear, square, alone, mixed, both, seen = np.sum(threaded_map(work, strips(some, n), None), axis=0)
     rows = len(range(*some.indices(n)))
+    squares = float(seen) * n / rows if squares is None else squares
+    mixed = min(mixed, math.sqrt(max(squares * both, 0.0)))
     return Surprises(n, rows, law.each, total, squares, linear, square, alone, mixed, both)
 
 
@@ -357,47 +381,6 @@ def far_surprises(matrix: PairMatrix, total: float, squares: float) -> Surprises
     mixed = min(mixed, math.sqrt(max(squares * both, 0.0)))
     rows = len(range(*some.indices(n)))
     return Surprises(n, rows, 1.0, total, squares, 0.0, 0.0, alone, mixed, both, moves=False)  # each is a surprise
-
-
-class OwnSurprises:
-    """Pseudo-differences of scores of models each of which has an outcome of its own.
-
-    Outcomes of two models are taken as independent given the predictions, each as its model expects it. What counts
-    as a surprise is any pair of outcomes but the likeliest of both. With ``S_a`` the score of model a under its own
-    law, ``E (S_a - S_b - d)^2`` over all pairs of outcomes has a closed form by the first two moments of each; the
-    pair of the likeliest ones is taken off.
-
-    Parameters
-    ----------
-    batches : sequence of ClassPredictions
-        One a model, of the same rows.
-    scores : callable
-        Scores of every outcome, shape (n, m), from probabilities of this shape.
-    """
-
-    def __init__(self, batches: Sequence[ClassPredictions], scores: Callable[[np.ndarray], np.ndarray]) -> None:
-        self.n = len(batches[0])
-        some = pseudo_rows(self.n)
-        tables = [batch.table()[some].astype(np.float64) for batch in batches]
-        values = [scores(table) for table in tables]
-        rows = np.arange(len(tables[0]))
-        best = [table.argmax(axis=1) for table in tables]
-        self.means = [(p * s).sum(axis=1) for p, s in zip(tables, values, strict=True)]
-        self.squares = [(p * s**2).sum(axis=1) for p, s in zip(tables, values, strict=True)]
-        self.largest = [p[rows, k] for p, k in zip(tables, best, strict=True)]
-        self.likely = [s[rows, k] for s, k in zip(values, best, strict=True)]
-
-    def errors(self, rows: np.ndarray, a: int, b: int) -> Error:
-        """Standard error of the mean of differences of two models, for a number of surprises."""
-        mean, n = float(rows.mean()), self.n
-        own = float(((rows - mean) ** 2).sum())
-        first, second = self.means[a], self.means[b]
-        whole = self.squares[a] + self.squares[b] - 2 * first * second - 2 * mean * (first - second) + mean**2
-        together = self.largest[a] * self.largest[b]
-        total = float((1 - together).sum())
-        beyond = float((whole - together * (self.likely[a] - self.likely[b] - mean) ** 2).sum())
-        more = max(beyond, 0.0) / total if total > 0 else 0.0
-        return lambda surprises: math.sqrt((own + surprises * more) / ((n + surprises - 1) * (n + surprises)))
 
 
 _FLOOR = 1e-12  # of a probability: no surprise is worth more than its logarithm

@@ -13,7 +13,7 @@ import numpy as np
 from kernelcal.arrays import Array, ArrayOps, Functional, InPlace, is_numpy, namespace, row_slices
 from kernelcal.errors import InputError
 from kernelcal.kernels.base import Kernel
-from kernelcal.kernels.metrics import Euclidean, Metric, left_factor, repair, right_factor, squares
+from kernelcal.kernels.metrics import CLOSE, Euclidean, Metric, left_factor, repair, right_factor, squares
 
 __all__ = [
     "BatchLayout",
@@ -145,7 +145,7 @@ def _expanded(y: np.ndarray, z: np.ndarray) -> np.ndarray:
     y, z = y - centre, z - centre
     left, right = squares(y), squares(z)
     values = left_factor(y, left) @ right_factor(z, right)
-    repair(values, y, z, float(left.max(initial=0) + right.max(initial=0)))
+    repair(values, y, z, CLOSE[values.dtype] * float(left.max(initial=0) + right.max(initial=0)))
     return values
 
 

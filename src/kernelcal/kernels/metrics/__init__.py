@@ -2,6 +2,7 @@
 
 from kernelcal.kernels.metrics.base import (
     CLOSE,
+    ROUNDED_CLOSE,
     CoordinateView,
     Euclidean,
     Hellinger,
@@ -23,6 +24,7 @@ from kernelcal.kernels.metrics.wasserstein import MixtureWasserstein, SlicedWass
 
 __all__ = [
     "CLOSE",
+    "ROUNDED_CLOSE",
     "CoordinateView",
     "Euclidean",
     "Hellinger",

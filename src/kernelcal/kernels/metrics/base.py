@@ -14,6 +14,7 @@ from kernelcal.predictions import Bernoulli, ClassPredictions, RealPredictions
 
 __all__ = [
     "CLOSE",
+    "ROUNDED_CLOSE",
     "CoordinateView",
     "Euclidean",
     "Hellinger",
@@ -272,6 +273,7 @@ _NUMBERS_AT_ONCE = 2**19  # 4 MiB of float64 while pairs are computed
 # Below this share of |x|^2 + |z|^2 the matrix product has lost too many digits of d^2 to cancellation, and
 # d^2 is taken from differences: relative errors of d^2 stay below 1e-10 (float64) and 1e-4 (float32).
 CLOSE = {np.dtype(np.float64): 4e-6, np.dtype(np.float32): 1e-3}
+ROUNDED_CLOSE = 1e-7  # the same for products in float64 that are rounded to float32: errors of d^2 below 1e-8
 
 
 def squares(x: np.ndarray) -> np.ndarray:
@@ -289,12 +291,11 @@ def right_factor(z: np.ndarray, squared: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(np.hstack([z, np.ones_like(squared)[:, None], squared[:, None]]).T)
 
 
-def repair(values: np.ndarray, x: np.ndarray, z: np.ndarray, scale: float) -> None:
-    """Take the distances of close pairs from differences; `scale` is the largest |x|^2 + |z|^2."""
-    bound = CLOSE[values.dtype] * scale
+def repair(values: np.ndarray, x: np.ndarray, z: np.ndarray, bound: float) -> None:
+    """Take squared distances up to a bound, a share `CLOSE` of the largest |x|^2 + |z|^2, from differences."""
     if not values.min(initial=np.inf) <= bound:
         return
-    i, j = np.nonzero(values <= bound)
+    i, j = np.divmod(np.flatnonzero(values.ravel() <= bound), values.shape[1])  # quicker than `nonzero` of rows
     for part in range(0, len(i), max(1, values.size // 16)):  # many equal rows: a part of the pairs at a time
         at = slice(part, part + max(1, values.size // 16))
         values[i[at], j[at]] = squares(x[i[at]] - z[j[at]])

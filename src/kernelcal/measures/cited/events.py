@@ -20,7 +20,7 @@ from kernelcal.statistics.binned import Part, asked, parts_of, question_in_words
 __all__ = ["EventMeasure", "EventPart", "PreparedEvents", "SeminormPart"]
 
 
-_NUMBERS = 2**21  # residuals of several draws that are held at a time
+_NUMBERS = 2**18  # residuals of several draws that are held at a time: 2 MiB, near the processor
 
 
 class EventPart(ABC):

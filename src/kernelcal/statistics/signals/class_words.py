@@ -9,6 +9,7 @@ import numpy as np
 
 from kernelcal.arrays import row_slices
 from kernelcal.dependence import MeanLaw
+from kernelcal.pairs import threaded_map
 from kernelcal.predictions import ClassPredictions
 from kernelcal.statistics.signals.clear import beyond_errors, clear_of_zero, sums_with_errors
 
@@ -70,8 +71,9 @@ def recalibrated(
     fit = _Fit(predictions, labels, weights, classes)
     theta = np.zeros(1 + len(classes))
     theta[0] = 1.0
-    value, gradient, information, _, _ = fit.at(theta)
+    found = fit.at(theta)
     for _ in range(_STEPS):
+        value, gradient, information = found[:3]
         step = np.linalg.solve(information, gradient)
         for _ in range(_HALVINGS):
             trial = fit.at(theta + step)
@@ -80,11 +82,11 @@ def recalibrated(
             step = step / 2
         else:
             break
-        theta = theta + step
-        value, gradient, information = trial[:3]
+        theta, found = theta + step, trial
+        gradient = found[1]
         if float(gradient @ step) < _ENOUGH and float(np.abs(step).max()) < _ENOUGH:
             break
-    _, _, information, modelled, observed = fit.at(theta)
+    _, _, information, modelled, observed = found
     inverse = np.linalg.inv(information)[0]
     error = np.sqrt(max(inverse @ modelled @ inverse, inverse @ observed @ inverse))
     if law is not None:
@@ -99,7 +101,7 @@ class _Fit:
         self, predictions: ClassPredictions, labels: np.ndarray, weights: np.ndarray | None, classes: np.ndarray
     ) -> None:
         self.predictions, self.labels, self.classes = predictions, labels, classes
-        self.weights = np.ones(len(labels)) if weights is None else weights
+        self.weights, self.unweighted = np.ones(len(labels)) if weights is None else weights, weights is None
         self.parts = row_slices(len(labels), _ROWS, predictions.n_classes)
         self.logs = predictions.log_table(self.parts[0]) if len(self.parts) == 1 else None  # of few rows, for all steps
         self.column = np.full(predictions.n_classes, -1)  # of a class among the intercepts
@@ -113,20 +115,28 @@ class _Fit:
         away, size = theta - self.centre, len(theta)
         value, gradient = -0.5 * float(self.precision @ away**2), -self.precision * away
         information, modelled, observed = np.diag(self.precision), np.zeros((size, size)), np.zeros((size, size))
-        for part in self.parts:
-            likelihood, score, q, inner, w = self._rows(theta, part)
-            value += float(w @ likelihood)
-            gradient += w @ score
-            information += _within(q, inner, w)
-            modelled += _within(q, inner, w**2)
-            observed += (score * w[:, None] ** 2).T @ score
+
+        def of_rows(part: slice) -> tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+            likelihood, score, shares, logged, inner, w = self._rows(theta, part)
+            within = _within(shares, logged, inner, w)
+            squared = within if self.unweighted else _within(shares, logged, inner, w**2)
+            return float(w @ likelihood), w @ score, within, squared, (score * w[:, None] ** 2).T @ score
+
+        many = len(self.parts) > 1
+        found = threaded_map(of_rows, self.parts, None) if many else map(of_rows, self.parts)
+        for own, slope, within, squared, seen in found:
+            value += own
+            gradient += slope
+            information += within
+            modelled += squared
+            observed += seen
         return value, gradient, information, modelled, observed
 
     def influences(self, theta: np.ndarray, inverse: np.ndarray) -> np.ndarray:
         """What every row adds to the slope to the first order, shape (n,): 0 where the label was impossible."""
         found = np.zeros(len(self.labels))
         for part in self.parts:
-            _, score, _, _, w = self._rows(theta, part)
+            _, score, _, _, _, w = self._rows(theta, part)
             given = self.predictions.log_table(part) if self.logs is None else self.logs
             kept = np.isfinite(given[np.arange(len(given)), self.labels[part]])
             found[part][kept] = (score * w[:, None]) @ inverse
@@ -136,27 +146,33 @@ class _Fit:
         given = self.predictions.log_table(part) if self.logs is None else self.logs
         labels, w = self.labels[part], self.weights[part]
         kept = np.isfinite(given[np.arange(len(given)), labels])
-        given, labels, w = given[kept].astype(np.float64), labels[kept], w[kept]
-        possible, rows = np.isfinite(given), np.arange(len(given))
-        logs = np.where(possible, given, 0.0)
-        intercepts = np.append(theta[1:], 0.0)[self.column]
-        scores = np.where(possible, theta[0] * logs + intercepts, -np.inf)
+        if not kept.all():
+            given, labels, w = given[kept], labels[kept], w[kept]
+        logs = given.astype(np.float64)  # a copy
+        possible, rows = np.isfinite(logs), np.arange(len(logs))
+        ruled_out = None if possible.all() else ~possible
+        if ruled_out is not None:
+            logs[ruled_out] = 0.0
+        scores = theta[0] * logs
+        scores += np.append(theta[1:], 0.0)[self.column]
+        if ruled_out is not None:
+            scores[ruled_out] = -np.inf
         scores -= scores.max(axis=1, keepdims=True)
         q = np.exp(scores)
         total = q.sum(axis=1, keepdims=True)
         q /= total
-        mean = (q * logs).sum(axis=1)
+        logged = q * logs
+        mean = logged.sum(axis=1)
         own = np.zeros((len(rows), len(self.classes) + 1))
         own[rows, self.column[labels]] = 1.0  # the last column holds the classes without an intercept
         score = np.column_stack([logs[rows, labels] - mean, own[:, :-1] - q[:, self.classes]])
-        inner = np.stack([mean, (q * logs**2).sum(axis=1)])
+        inner = np.stack([mean, np.multiply(logged, logs, out=logs).sum(axis=1)])
         likelihood = scores[rows, labels] - np.log(total[:, 0])
-        return likelihood, score, np.dstack([q[:, self.classes], (q * logs)[:, self.classes]]), inner, w
+        return likelihood, score, q[:, self.classes], logged[:, self.classes], inner, w
 
 
-def _within(q: np.ndarray, inner: np.ndarray, w: np.ndarray) -> np.ndarray:
+def _within(shares: np.ndarray, logged: np.ndarray, inner: np.ndarray, w: np.ndarray) -> np.ndarray:
     """Sum over rows of w times the covariance of (log p, indicators of classes) under the recalibrated predictions."""
-    shares, logged = q[..., 0], q[..., 1]
     mean, square = inner
     size = 1 + shares.shape[1]
     found = np.empty((size, size))

@@ -246,18 +246,40 @@ class PreparedClassSignals(Prepared):
     def __init__(self, predictions: ClassPredictions, weights: np.ndarray | None = None) -> None:
         self.predictions, self.weights = predictions.map_arrays(to_numpy), weights
         self.p = predictions.table()
-        n, m = self.p.shape
-        self.bytes_per_draw = 64 * m
+        self.bytes_per_draw = 64 * self.p.shape[1]
         if predictions.question == "top label":  # what a mean says of confidence needs no slope
             self.directed = ("bias",)
-        self.bins = class_bins(self.p, weights)
-        self.expected, self.variance = np.zeros(m), np.zeros(m)
+
+    @cached_property
+    def bins(self) -> tuple[ClassBins, ...]:
+        """Partitions of the probabilities, made when the first labels are looked at: a plan needs none."""
+        return class_bins(self.p, self.weights)
+
+    @cached_property
+    def cleared(self) -> Cleared:
+        """The score of the slope."""
+        return Cleared.of(self.predictions, self.weights, self.expected)
+
+    @property
+    def expected(self) -> np.ndarray:
+        """Expected count of every class."""
+        return self._moments[0]
+
+    @property
+    def variance(self) -> np.ndarray:
+        """Its variance."""
+        return self._moments[1]
+
+    @cached_property
+    def _moments(self) -> np.ndarray:
+        n, m = self.p.shape
+        found = np.zeros((2, m))
         for part in _blocks(n, m):
             p = self.p[part].astype(np.float64)
-            w = np.ones(len(p)) if weights is None else weights[part]
-            self.expected += w @ p
-            self.variance += w**2 @ (p * (1 - p))
-        self.cleared = Cleared.of(self.predictions, weights, self.expected)
+            w = np.ones(len(p)) if self.weights is None else self.weights[part]
+            found[0] += w @ p
+            found[1] += w**2 @ (p * (1 - p))
+        return found
 
     def counts(self, labels: np.ndarray) -> np.ndarray:
         """How often each class occurs (the sum of its weights), for labels of shape (B, n): shape (B, m)."""
