@@ -343,7 +343,7 @@ def test_every_purpose_is_one_text_and_keys_differ():
     for path in sorted(SOURCE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             called = getattr(node.func, "id", "") if isinstance(node, ast.Call) else ""
-            if called in ("generator_of", "Draws", "band_draws"):
+            if called in ("generator_of", "Draws", "KeptDraws", "band_draws"):
                 purpose = node.args[2 if called == "band_draws" else 1]
                 if isinstance(purpose, ast.Constant):
                     found.setdefault(zlib.crc32(purpose.value.encode()), set()).add(purpose.value)

@@ -104,7 +104,7 @@ def paired(task):
         estimates[name], drawn[name] = rows.estimate, rows.drawn(request)
         surprised[name] = rows.surprised(request, drawn[name], law)
     found = by_draws("CKCE", estimates, drawn, surprised)
-    found += skce_differences(cases, {name: skce.prepare(case.predictions) for name, case in cases.items()})[0]
+    found += skce_differences(cases, {name: skce.prepare(case.predictions) for name, case in cases.items()})
     scores = {name: log_score_rows(y, batch) for name, batch in zip("ab", batches, strict=True)}
     found += by_rows("log score", scores, score_surprises("log score", cases))
     return [(d.pvalue, d.difference < 0) for d in found]

@@ -197,7 +197,7 @@ def one(name: str, number: int) -> dict[str, float]:
         surprised[model] = of.surprised(request, drawn[model], law)
     found = by_draws("CKCE", estimates, drawn, surprised, (along, influence))
     ready = {model: skce.prepare(case.predictions) for model, case in cases.items()}
-    found += skce_differences(cases, ready, law, along)[0]
+    found += skce_differences(cases, ready, law, along)
     naive = np.nan
     for measure, scores in score_rows(cases).items():
         found += by_rows(measure, scores, score_surprises(measure, cases), along)

@@ -112,7 +112,7 @@ def compared(task):
         skce = shared_skce(None, batches)
         if setting.size is not None:
             skce = replace(skce, estimator="block", block_size=setting.size)
-        found += skce_differences(cases, {key: skce.prepare(case.predictions) for key, case in cases.items()})[0]
+        found += skce_differences(cases, {key: skce.prepare(case.predictions) for key, case in cases.items()})
     for measure, rows in score_rows(cases).items():
         if measure in setting.measures:
             found += by_rows(measure, rows, score_surprises(measure, cases))

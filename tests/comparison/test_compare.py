@@ -633,7 +633,7 @@ def three_pvalues(y, models, seed):
     law = shared_law(cases)
     surprised = {name: found.surprised(requests[name], draws[name], law) for name, found in rows.items()}
     found = by_draws("CKCE", {name: found.estimate for name, found in rows.items()}, draws, surprised)
-    found += skce_differences(cases, {name: skce.prepare(batch) for name, batch in batches.items()})[0]
+    found += skce_differences(cases, {name: skce.prepare(batch) for name, batch in batches.items()})
     scores = {name: log_score_rows(y, p) for name, p in models.items()}
     found += by_rows("log score", scores, score_surprises("log score", cases))
     return [d.pvalue for d in found]

@@ -110,6 +110,17 @@ def test_very_many_rows_use_blocks_and_say_so(monkeypatch):
     assert float(result.skce) == float(kc.skce(y, p, estimator="block", block_size=100))
 
 
+def test_one_walk_over_all_pairs_gives_the_estimate_and_its_interval(monkeypatch):
+    import sys
+
+    y, p = data(n=5100)
+    alone = float(kc.skce(y, p))
+    monkeypatch.setattr(sys.modules["kernelcal.pairs.tile_sums"].FeatureTiles, "of", None)  # of the value alone
+    found = kc.evaluate(y, p, draws=99)
+    assert float(found.estimate) == pytest.approx(alone, rel=1e-9)
+    assert found.interval.estimate == pytest.approx(alone, rel=1e-9)
+
+
 @pytest.mark.parametrize("n", [2, 3])
 def test_smallest_inputs(n):
     result = kc.evaluate([0, 1, 1][:n], [0.3, 0.6, 0.9][:n])

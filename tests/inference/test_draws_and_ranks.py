@@ -11,6 +11,7 @@ import kernelcal as kc
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.inference import DrawnValues, Draws, exact_null
+from kernelcal.inference.draws import KeptDraws
 from kernelcal.inference.laws.ranking import decisive, merged_pvalue, ranks
 from kernelcal.runs import Run
 from kernelcal.statistics import CallableStatistic, Merge
@@ -25,6 +26,25 @@ def test_a_draw_does_not_depend_on_its_batch():
     )  # nor a row on those after it
     assert not np.array_equal(Draws(4, "draws of a test").uniforms(0, 20, 101), whole)
     assert len(np.unique(whole)) == whole.size
+
+
+@pytest.mark.parametrize("n", [30, 2000])
+def test_kept_draws_are_those_that_are_made_anew(n):
+    draws, kept, plain = 40, KeptDraws(3, "draws of a test", n, 40), Draws(3, "draws of a test")
+    uniforms, share = plain.uniforms(0, draws, 2 * n + 1), np.linspace(0.001, 0.05, n)
+    np.testing.assert_array_equal(kept.counts(3, 17, n), plain.resampled(3, 17, n)[0])
+    for source, stop in ((plain, 25), (kept, 25), (kept, 25)):
+        found = source.marked(5, stop, n, share)
+        chosen = found.marks < share[found.rows]
+        expected = []
+        for draw in range(5, stop):
+            place = (uniforms[draw, :n] * n).astype(int)
+            copies = [j for j in range(n) if uniforms[draw, n + j] < share[place[j]]]
+            ordered = sorted(copies, key=lambda j: place[j])
+            expected += [(draw - 5, place[j], np.sum(place == place[j]), uniforms[draw, n + j]) for j in ordered]
+        columns = (found.draws[chosen], found.rows[chosen], found.counts[chosen], found.marks[chosen])
+        assert list(zip(*columns, strict=True)) == expected
+        np.testing.assert_array_equal(found.last, uniforms[5:stop, -1])
 
 
 def test_seeds_follow_spec_7():

@@ -116,6 +116,21 @@ def test_joint_sums_equal_those_of_dense_matrices(n):
     np.testing.assert_allclose(products, np.einsum("aij,bij->ab", dense, dense, optimize=True), rtol=1e-9)
 
 
+@pytest.mark.parametrize("n", [40, 3000])
+def test_every_matrix_knows_the_sums_that_all_were_walked_over_for(n):
+    y, p = binary(n)
+    prepared = [STATISTIC.prepare(kc.Bernoulli(q)) for q in (p, p**2)]
+    matrices = [one.matrix(y) for one in prepared]
+    joint_sums(matrices)
+    for q, ready, matrix in zip((p, p**2), prepared, matrices, strict=True):
+        dense = pairs_by_hand(y, q)
+        np.testing.assert_allclose(matrix.diagonal, np.diag(dense), rtol=1e-12)
+        np.testing.assert_allclose(matrix.row_sums, dense.sum(axis=1), rtol=1e-9, atol=1e-9)
+        np.fill_diagonal(dense, 0)
+        assert matrix.square_sum == pytest.approx((dense**2).sum(), rel=1e-9)
+        assert float(ready.estimate(y)) == pytest.approx(dense.sum() / (n * (n - 1)), rel=1e-9)
+
+
 def test_mean_difference_of_rows():
     first, second = np.array([1.0, 2.0, 6.0]), np.array([0.0, 3.0, 1.0])
     rows = first - second

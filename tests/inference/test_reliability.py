@@ -28,6 +28,21 @@ def data(n=200, m=3, seed=0, power=1.0):
     return y, p**power / (p**power).sum(axis=1, keepdims=True)
 
 
+@pytest.mark.parametrize("question", ["class-wise", "top label by class", "top label"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_one_count_for_all_parts_gives_the_bands_of_one_a_part(monkeypatch, question, weighted):
+    y, p = data(n=300, m=4)
+    weights = np.random.default_rng(1).uniform(0.5, 2, 300) if weighted else None
+    own = [part.band for part in class_reliability(y, p, question=question, weights=weights, draws=99).parts]
+    curves = sys.modules["kernelcal.inference.reliability_curves"]
+    monkeypatch.setattr(curves, "_CELLS", 0)
+    other = [part.band for part in class_reliability(y, p, question=question, weights=weights, draws=99).parts]
+    for one, two in zip(own, other, strict=True):
+        np.testing.assert_allclose(one.low, two.low, rtol=1e-12)
+        np.testing.assert_allclose(one.pointwise_high, two.pointwise_high, rtol=1e-12)
+        assert one.known
+
+
 def naive(events, p, bins, weights=None):
     """Counts, mean predictions, frequencies, intervals and ECE in plain loops; p in bins closed on the right."""
     w, rows, gap = np.ones(len(p)) if weights is None else weights, [], 0.0

@@ -209,6 +209,8 @@ def _compute(data: Data, name: str, options: argparse.Namespace) -> tuple[dict[s
         say("\n\n".join(part.summary() for part in (answer.found, *beside.values())))
     if answer.writes is not None:
         answer.writes()
+    if not options.json:  # figures that no line shows cost time, too
+        return {}, answer.looked_at
     more = {key: part.to_dict() for key, part in beside.items()}  # type: ignore[attr-defined]
     return {"read": data.description, **answer.found.to_dict(), **more}, answer.looked_at
 

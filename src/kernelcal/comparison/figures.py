@@ -16,6 +16,7 @@ from kernelcal.errors import InputError
 from kernelcal.evaluation import seconds_one_by_one
 from kernelcal.inference import (
     INTERVAL_METHODS,
+    Draws,
     Equivalence,
     Interval,
     PairedDifference,
@@ -40,7 +41,7 @@ from kernelcal.inference.intervals import (
     difference_of_draws,
     difference_of_pairs,
     equivalence_of,
-    hoeffding_sums,
+    hoeffding_parts,
     interval_of,
     label_law,
     mean_difference,
@@ -66,6 +67,7 @@ from kernelcal.statistics import (
 from kernelcal.statistics.pairwise import PreparedPairMean
 
 __all__ = [
+    "all_pairs",
     "by_draws",
     "by_rows",
     "conditional",
@@ -78,6 +80,7 @@ __all__ = [
     "score_surprises",
     "shared_law",
     "skce_differences",
+    "skce_spreads",
 ]
 
 
@@ -115,42 +118,57 @@ _LEAST = 1e-12  # probability: no surprise is worth more than its logarithm
 _INFINITE = "an outcome had probability 0: the mean score is infinite, and its difference has no standard error"
 
 
+Joint = dict[str, tuple[np.ndarray, dict[str, float]]]  # of every model its row sums, and products with each
+
+
+def all_pairs(models: Mapping[str, Case], prepared: Mapping[str, PreparedPairMean]) -> Joint | None:
+    """Sums over the pairs of rows of all models, `joint_sums`, which every model then knows; None of blocks."""
+    if any(own.statistic.estimator == "block" for own in prepared.values()):
+        return None
+    sums, products = joint_sums([prepared[name].matrix(case.targets) for name, case in models.items()])
+    each = zip(models, sums, products.tolist(), strict=True)
+    return {name: (own, dict(zip(models, others, strict=True))) for name, own, others in each}
+
+
 def skce_differences(
     models: Mapping[str, Case],
     prepared: Mapping[str, PreparedPairMean],
     law: LabelLaw | None = None,
     along: Along | None = None,
-) -> tuple[list[PairedDifference], dict[str, Spread]]:
-    """Differences of the SKCE and what is known of each, over all pairs of rows in one pass, or over blocks.
+    joint: Joint | None = None,
+) -> list[PairedDifference]:
+    """Differences of the SKCE, over all pairs of rows, whose sums may be known, or over blocks.
 
     Of rows that depend on each other only pairs of independent rows count, in another pass.
     """
-    names = list(models)
-    if prepared[names[0]].statistic.estimator == "block":
+    names, joint = list(models), joint or all_pairs(models, prepared)
+    if joint is None:
         if along is not None:
             raise InputError(_TOO_MANY)
         values = {name: prepared[name].block_values(models[name].targets) for name in names}
         unseen = BlockSurprises.of(list(prepared.values()), list(models.values()), law or shared_law(models))
-        return by_rows("SKCE", values, unseen), {
-            name: block_spread_of(own, prepared[name], models[name]) for name, own in values.items()
-        }
+        return by_rows("SKCE", values, unseen)
     matrices = [prepared[name].matrix(models[name].targets) for name in names]
-    sums, products = joint_sums(matrices)
-    paired = PairedSurprises.of(matrices, law or shared_law(models), sums, products)
-    pairs, place = sums.shape[1] * (sums.shape[1] - 1), names.index
+    sums = np.stack([joint[name][0] for name in names])
+    products = np.array([[joint[a][1][b] for b in names] for a in names])
+    paired, place = PairedSurprises.of(matrices, law or shared_law(models), sums, products), names.index
     if along is not None:
         far = along.far_sums(matrices)
-        return _corrected(
-            "SKCE", names, lambda a, b: along.of_pairs(sums, products, far, (place(a), place(b)), paired)
-        ), {}
-    spreads = {}
-    for k, name in enumerate(names):
-        own = float(sums[k].sum()), float(products[k, k])
-        surprises = surprises_of(matrices[k], models[name], own)
-        spreads[name] = root_spread(own[0] / pairs, *hoeffding_sums(sums[k], own[1]), surprises)
-    return _corrected(
-        "SKCE", names, lambda a, b: difference_of_pairs(sums, products, place(a), place(b), paired)
-    ), spreads
+        return _corrected("SKCE", names, lambda a, b: along.of_pairs(sums, products, far, (place(a), place(b)), paired))
+    return _corrected("SKCE", names, lambda a, b: difference_of_pairs(sums, products, place(a), place(b), paired))
+
+
+def skce_spreads(models: Mapping[str, Case], prepared: Mapping[str, PreparedPairMean]) -> dict[str, Spread]:
+    """What is known of the SKCE of every model, over the pairs that its differences take."""
+    return {name: _spread(prepared[name], case) for name, case in models.items()}
+
+
+def _spread(prepared: PreparedPairMean, case: Case) -> Spread:
+    if prepared.statistic.estimator == "block":
+        return block_spread_of(prepared.block_values(case.targets), prepared, case)
+    matrix = prepared.matrix(case.targets)
+    estimate = float((matrix.row_sums - matrix.diagonal).sum()) / matrix.pairs
+    return root_spread(estimate, *hoeffding_parts(matrix), surprises_of(matrix, case))
 
 
 def by_draws(
@@ -252,12 +270,17 @@ Drawn = tuple[np.ndarray, Callable[[float], np.ndarray], np.ndarray]
 
 
 def conditional(
-    case: Case, ckce: CKCE, run: Run, pvalue: float | None, law: LabelLaw | None = None
+    case: Case,
+    ckce: CKCE,
+    run: Run,
+    pvalue: float | None,
+    law: LabelLaw | None = None,
+    source: Draws | None = None,
 ) -> tuple[Interval, float, Drawn]:
-    """CKCE with its interval, the published value, and the values of drawn rows; models may share a label law."""
+    """CKCE with its interval, the published value, and the values of drawn rows; models share label law and draws."""
     say_bootstrap_cost(ckce, case.predictions, run.draws)
     prepared = ckce.prepare(case.predictions)
-    rows, request = RowBootstrap(prepared, case.targets), Request(case, prepared, run)
+    rows, request = RowBootstrap(prepared, case.targets), Request(case, prepared, run, shared=source)
     drawn = rows.drawn(request)
     if case.rows is not None:
         method = BOOTSTRAP if pvalue is not None else replace(BOOTSTRAP, tested=False)

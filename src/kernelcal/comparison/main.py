@@ -11,6 +11,7 @@ import numpy as np
 
 from kernelcal.comparison.figures import (
     Drawn,
+    all_pairs,
     by_draws,
     by_rows,
     conditional,
@@ -21,6 +22,7 @@ from kernelcal.comparison.figures import (
     score_surprises,
     shared_law,
     skce_differences,
+    skce_spreads,
 )
 from kernelcal.comparison.models import (
     Models,
@@ -36,7 +38,7 @@ from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.evaluation import KernelError, evaluated, pairs_or_blocks
 from kernelcal.inference import DefaultFamily, PairedDifference
-from kernelcal.inference.intervals import Along, LabelLaw, checked_bound
+from kernelcal.inference.intervals import Along, LabelLaw, checked_bound, source_of
 from kernelcal.kernels import Medians, resolve
 from kernelcal.lenses import Lens
 from kernelcal.predictions import Samples
@@ -204,6 +206,10 @@ def compared(
     law = shared_law(models) if _one_outcome(models) else None
     rows = next(iter(models.values())).rows
     along = None if rows is None else Along(rows)
+    prepared = {
+        name: errors[name].prepared_for(pairs) or pairs.prepare(case.predictions) for name, case in models.items()
+    }
+    joint = all_pairs(models, prepared)  # before every model asks for its own
     found, drawn = _models(models, whole, errors, ckce, run, law)
     found.sort(key=sort_key)
     ordered = {model.name: models[model.name] for model in found}
@@ -215,14 +221,10 @@ def compared(
         {name: drawn[name][1] for name in ordered},
         None if along is None else (along, {name: drawn[name][2] for name in ordered}),
     )
-    taken = {
-        name: errors[name].prepared_for(pairs) or pairs.prepare(case.predictions) for name, case in ordered.items()
-    }
-    own, spreads = skce_differences(ordered, taken, law, along)
+    own = skce_differences(ordered, prepared, law, along, joint)
     differences += _near_0([replace(d, alpha=run.alpha) for d in own], found)
-    if along is not None and within is not None:
-        spreads = dependent_spreads(ordered, pairs, run)
     if within is not None:
+        spreads = skce_spreads(ordered, prepared) if along is None else dependent_spreads(ordered, pairs, run)
         found = [replace(m, equivalence=equivalence(spreads[m.name], within, pairs, n, run.alpha)) for m in found]
     mixed = () if whole is models else (_LEVELS,)
     own_notes = notes_of({model.name: model.evaluation for model in found})
@@ -258,12 +260,13 @@ def _models(
     """Everything about each model, and the values of its CKCE over drawn rows."""
     steps = Steps(run.progress, 2 * len(models), run.draws)
     found, drawn = [], {}
+    source = source_of(next(iter(models.values())), run)
     for name, case in models.items():
         error = errors[name] if whole[name].predictions is case.predictions else None
         own = evaluated(whole[name], replace(run, progress=steps.next()), error)
         step = replace(run, progress=steps.next())
         pvalue = None if own.test is None else own.test.pvalue
-        interval, plug_in, drawn[name] = conditional(case, ckce, step, pvalue, law)
+        interval, plug_in, drawn[name] = conditional(case, ckce, step, pvalue, law, source)
         found.append(ComparedModel(name, own, interval, plug_in))
     steps.finish()
     return found, drawn

@@ -11,9 +11,10 @@ import numpy as np
 
 from kernelcal.cases import Case
 from kernelcal.evaluation.quantiles import gap_of_ties
+from kernelcal.inference.intervals import INTERVAL_METHODS, default_method
 from kernelcal.inference.test import spectral_target
 from kernelcal.kernels import Kernel
-from kernelcal.pairs import Engine, FeatureEngine, seconds_of_pairs
+from kernelcal.pairs import Engine, ExactPairs, FeatureEngine, seconds_of_pairs
 from kernelcal.predictions import ClassPredictions, Predictions, Quantiles, ScorePredictions
 from kernelcal.statistics import KCCSD, SKCE, Estimate
 from kernelcal.statistics.pairwise import PreparedPairMean
@@ -121,11 +122,25 @@ class KernelError:
             return self.whole
         return _within(seconds, self.seconds, self.n, blocks, self.whole)
 
+    @property
+    def _summed(self) -> bool:
+        """Whether the interval asks for the sums of rows over all pairs."""
+        case, all_pairs = self.case, self.interval_estimator is self.whole and isinstance(self.whole.engine, ExactPairs)
+        if not all_pairs or case.weights is not None or case.rows is not None or case.in_numpy is not case:
+            return False
+        if default_method(self.whole, self.n) is not INTERVAL_METHODS["root"]:
+            return False
+        return bool(case.predictions.reference.dtype == np.float64)  # others keep the precision of their estimate
+
     def estimate(self) -> Estimate:
         """Estimate the error."""
         if self.of_ties is not None:
             return self.of_ties
         prepared = self.prepared_for(self.estimator)
+        if prepared is not None and self._summed:
+            matrix = prepared.matrix(self.case.targets)
+            if matrix.by_pairs:
+                _ = matrix.row_sums  # one walk over all pairs for the estimate and its interval
         return self.estimator.estimated(self.case) if prepared is None else self.whole.of_pairs(prepared, self.case)
 
 

@@ -45,7 +45,7 @@ _TILES, _FIRST = 2**25, 2e7  # bytes of tiles; of code that is loaded on first u
 _TARGETS, _JUMPS = 24, 120  # bytes of a number of a draw, and of a row and draw of PIT values with jumps; measured
 _THREADS = 2  # that draw and look at targets beside each other
 _JUMPY = 2**18  # rows times draws of PIT values with jumps at once
-_COUNTED, _COUNTS = 2**24, 4  # rows times draws of the bootstrap at once, and arrays of that size
+_COUNTED, _COUNTS = 2**24, 3  # rows times draws of the bootstrap at once, and arrays of that size
 _PAIRS = 2_048  # rows whose pairs are kept, in two arrays
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import zip_longest
 
 import numpy as np
 
-from kernelcal.arrays import to_numpy
+from kernelcal.arrays import row_slices, to_numpy
 from kernelcal.cases import Case
 from kernelcal.explanation.findings import GroupDifference
 from kernelcal.explanation.groups import Group
@@ -15,6 +17,7 @@ from kernelcal.explanation.sizes import hits
 from kernelcal.inference.laws import decisive, merged_ranks, ranks
 from kernelcal.inference.test import holm_adjusted
 from kernelcal.kernels import Standardised
+from kernelcal.pairs import threaded_map
 from kernelcal.predictions import ClassPredictions, Quantiles
 from kernelcal.randomness import generator_of
 from kernelcal.runs import Run
@@ -163,6 +166,7 @@ _OWN, _OF_CLASS = 6, 20  # classes that are looked at, and how often each must h
 _ROWS_OF_ONE = 8  # for each number that a common recalibration of classes has
 _FINER = (0.1, 0.3, 0.5, 0.7, 0.9)  # knots of classes: rare ones have tails that three knots miss
 _AT_ONCE = 2**22  # labels that are drawn together
+_IN_CACHE = 2**19  # of these a thread looks at
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,6 +243,7 @@ class _ClassModel:
             x = np.log(np.maximum(self.p[:, k], _CLIP))
             beside = [j for j in range(len(self.own)) if j != k]
             self.sides.append(_Side(np.full(n, k), x, np.hstack([_basis(x, _FINER), logs[:, beside], bent[:, beside]])))
+        self._rows: dict[tuple[int, int], np.ndarray] = {}
         self.q = self._fitted()
 
     def _fitted(self) -> np.ndarray:
@@ -279,17 +284,28 @@ class _ClassModel:
         Of a row it is ``f g q_c`` where both sides have the class c, less ``f q_c g q_d`` for the classes c and d.
         """
         rows = np.arange(len(self.q))
-        own, others = (
-            [self.q[rows, side.chosen, None] * x for side, x in zip(sides, parts, strict=True)]
-            for sides, parts in ((left, f), (right, g))
-        )
-        found = -np.hstack(own).T @ np.hstack(others)
+        own = [self.q[rows, side.chosen, None] * x for side, x in zip(left, f, strict=True)]
+        others = own
+        if left is not right or f is not g:
+            others = [self.q[rows, side.chosen, None] * x for side, x in zip(right, g, strict=True)]
+        whole = np.hstack(own)
+        found = -whole.T @ (whole if others is own else np.hstack(others))
         first, second = (np.cumsum([0, *(x.shape[1] for x in parts)]) for parts in (f, g))
         for i, one in enumerate(left):
             for j, two in enumerate(right):
-                same = slice(None) if one is two else np.flatnonzero(one.chosen == two.chosen)
-                found[first[i] : first[i + 1], second[j] : second[j + 1]] += own[i][same].T @ g[j][same]
+                same = self._alike(one, two)
+                if not isinstance(same, np.ndarray) or len(same):
+                    found[first[i] : first[i + 1], second[j] : second[j + 1]] += own[i][same].T @ g[j][same]
         return found
+
+    def _alike(self, one: _Side, two: _Side) -> slice | np.ndarray:
+        """Rows in which two sides have the same class, looked for once."""
+        if one is two:
+            return slice(None)
+        both = id(one), id(two)
+        if both not in self._rows:
+            self._rows[both] = np.flatnonzero(one.chosen == two.chosen)
+        return self._rows[both]
 
     def forms(self, own: np.ndarray, draws: int, rng: np.random.Generator) -> np.ndarray:
         """Quadratic forms of what groups add, observed and drawn, shape (draws + 1, members)."""
@@ -317,24 +333,32 @@ class _ClassModel:
     ) -> Iterator[list[np.ndarray]]:
         """Sums of the basis functions of all sides together, and of the features of each, for labels after labels."""
         bounds, step = np.cumsum(self.q, axis=1)[:, :-1], max(1, _AT_ONCE // len(self.q))
-        yield self._sums(self.y[None], bases, features)
+        wide = [np.hstack([basis, *parts]) for basis, parts in zip_longest(bases, features, fillvalue=())]
+        own = [self.q[np.arange(len(self.q)), side.chosen] @ x for side, x in zip(self.sides, wide, strict=True)]
+        sums = partial(self._sums, wide, own, [basis.shape[1] for basis in bases], len(features))
+        yield sums(self.y[None])
         for start in range(0, draws, step):
             uniforms = rng.random((min(step, draws - start), len(self.q)))
-            labels = np.zeros(uniforms.shape, dtype=np.int8)
-            for bound in bounds.T:
-                labels += uniforms > bound
-            yield self._sums(labels, bases, features)
+
+            def drawn(some: slice, uniforms: np.ndarray = uniforms) -> list[np.ndarray]:
+                labels = np.zeros(uniforms[some].shape, dtype=np.int8)
+                for bound in bounds.T:
+                    labels += uniforms[some] > bound
+                return sums(labels)
+
+            few = max(1, _IN_CACHE // len(self.q))
+            yield from threaded_map(drawn, row_slices(len(uniforms), few), None)
 
     def _sums(
-        self, labels: np.ndarray, bases: Sequence[np.ndarray], features: Sequence[Sequence[np.ndarray]]
+        self, wide: Sequence[np.ndarray], own: Sequence[np.ndarray], sizes: Sequence[int], some: int, labels: np.ndarray
     ) -> list[np.ndarray]:
+        """Sums over labels of some draws: of what happened, less what was expected."""
         fitted, found = [], []
-        for k, (side, basis) in enumerate(zip(self.sides, bases, strict=True)):
-            own = np.hstack([basis, *(features[k] if k < len(features) else ())])
-            sums = self._surprise(side, labels) @ own
-            fitted.append(sums[:, : basis.shape[1]])
-            found.append(sums[:, basis.shape[1] :])
-        return [np.hstack(fitted), *found[: len(features)]]
+        for side, x, expected, size in zip(self.sides, wide, own, sizes, strict=True):
+            sums = (labels == side.chosen).astype(np.float64) @ x - expected
+            fitted.append(sums[:, :size])
+            found.append(sums[:, size:])
+        return [np.hstack(fitted), *found[:some]]
 
 
 def _scores(case: Case) -> tuple[np.ndarray, np.ndarray]:

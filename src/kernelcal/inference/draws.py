@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,7 +15,7 @@ from kernelcal.pairs import one_thread, threaded_map
 from kernelcal.predictions import Bernoulli, Parametric
 from kernelcal.randomness import generator_of
 
-__all__ = ["Drawable", "Draws", "multinomial_counts"]
+__all__ = ["Drawable", "Draws", "KeptDraws", "Marked", "multinomial_counts"]
 
 
 _UNIFORM_BYTES = 2**25
@@ -25,6 +27,36 @@ _MANY = 20_000  # rows; below, threads cost more than they save
 _IN_CACHE = 2**10  # rows from which counts are made draw by draw: arrays of all draws leave the cache
 
 _PART = 2**15  # rows whose numbers stay in the cache
+
+
+_RESAMPLED = 8  # sets of drawn rows that a thread makes
+
+_LIKELY = 72  # marks of a draw that are kept: of eighteen surprises, each made by four outcomes
+
+_MARKS = 2**21  # marks that are kept at most
+
+_KEPT_BYTES = 2**26  # for counts
+
+
+@dataclass(frozen=True, eq=False)
+class Marked:
+    """Copies of drawn rows, draws and in them rows ascending.
+
+    Attributes
+    ----------
+    draws, rows, counts : numpy.ndarray of shape (f,)
+        The draw, from the first that was asked for on, the row, and how often the draw has it.
+    marks : numpy.ndarray of shape (f,)
+        A uniform number.
+    last : numpy.ndarray of shape (draws,)
+        Another one of every draw.
+    """
+
+    draws: np.ndarray
+    rows: np.ndarray
+    counts: np.ndarray
+    marks: np.ndarray
+    last: np.ndarray
 
 
 class Drawable(Protocol):
@@ -87,6 +119,50 @@ class Draws:
         numbers = self.uniforms(start, stop, n + more)
         return multinomial_counts(numbers[:, :n]), numbers
 
+    def counts(self, start: int, stop: int, n: int) -> np.ndarray:
+        """How often each of n rows is drawn with replacement, shape (n, draws)."""
+        return self.resampled(start, stop, n)[0]
+
+    def marked(self, start: int, stop: int, n: int, share: np.ndarray) -> Marked:
+        """Copies of drawn rows whose mark, a uniform number, is below the share of their row.
+
+        Of the numbers of a draw 0 to n - 1 are its rows, n to 2 n - 1 the marks of these, and 2 n is its label's.
+        """
+        return self._marked(start, stop, n, lambda rows, marks: marks < share[rows], float(share.max()))[0]
+
+    def _marked(
+        self,
+        start: int,
+        stop: int,
+        n: int,
+        chosen: Callable[[np.ndarray, np.ndarray], np.ndarray],
+        largest: float,
+        kept: np.ndarray | None = None,
+    ) -> tuple[Marked, np.ndarray | None]:
+        """Copies that are chosen by their rows and marks, some draws at a time; counts of all rows, where they fit."""
+
+        def work(part: slice) -> tuple[np.ndarray, ...]:
+            with one_thread():
+                numbers = self.uniforms(start + part.start, start + part.stop, 2 * n + 1)
+            found = []
+            for draw, own in enumerate(numbers, part.start):
+                place = (own[:n] * n).astype(np.intp)
+                counts = np.bincount(place, minlength=n)
+                if kept is not None:
+                    kept[draw] = counts
+                likely = np.flatnonzero(own[n : 2 * n] < largest)
+                rows, marks = place[likely], own[n + likely]
+                some = np.flatnonzero(chosen(rows, marks))
+                some = some[np.argsort(rows[some], kind="stable")]  # copies of a row beside each other
+                rows, marks = rows[some], marks[some]
+                found.append((np.full(len(rows), draw), rows, counts[rows], marks))
+            return (*map(np.concatenate, zip(*found, strict=True)), numbers[:, -1])
+
+        step = max(1, min(_RESAMPLED, _UNIFORM_BYTES // (32 * n)))
+        parts = [slice(first, min(first + step, stop - start)) for first in range(0, stop - start, step)]
+        found = threaded_map(work, parts, None)
+        return Marked(*map(np.concatenate, zip(*found, strict=True))), kept
+
     def _stream(self, b: int) -> np.random.Generator:
         """Numbers of draw b."""
         stream = np.random.Generator(np.random.Philox(key=self._key))
@@ -146,6 +222,55 @@ class Draws:
 
         threaded_map(draw, range(stop - start), None)
         return labels
+
+
+class KeptDraws(Draws):
+    """Draws whose counts and marks are made once, for several models or several numbers of surprises.
+
+    Parameters
+    ----------
+    rng, purpose
+        As of `Draws`.
+    n, draws : int
+        Rows, and how many draws there are; of others nothing is kept.
+    """
+
+    def __init__(self, rng: Any, purpose: str, n: int, draws: int) -> None:
+        super().__init__(rng, purpose)
+        self.n, self.draws = n, draws
+        self._bound = min(1.0, _LIKELY / n)
+        self._found: tuple[Marked, np.ndarray | None] | None = None
+
+    def counts(self, start: int, stop: int, n: int) -> np.ndarray:
+        """The same, as they are kept."""
+        if n != self.n or stop > self.draws or 2 * n * self.draws > _KEPT_BYTES:
+            return super().counts(start, stop, n)
+        kept = self._kept()[1]
+        assert kept is not None  # for the type checker: they fit
+        return kept[start:stop].T.astype(np.float64)
+
+    def marked(self, start: int, stop: int, n: int, share: np.ndarray) -> Marked:
+        """The same; others may be among them, whose marks are larger."""
+        largest = min(1.0, float(share.max()))
+        if n != self.n or stop > self.draws or self.draws * n * largest > _MARKS:
+            return super().marked(start, stop, n, share)
+        if largest > self._bound:
+            self._bound, self._found = min(1.0, 1.5 * largest), None
+        found = self._kept()[0]
+        inside = slice(*np.searchsorted(found.draws, [start, stop]))
+        rows, counts, marks = (column[inside] for column in (found.rows, found.counts, found.marks))
+        return Marked(found.draws[inside] - start, rows, counts, marks, found.last[start:stop])
+
+    def _kept(self) -> tuple[Marked, np.ndarray | None]:
+        if self._found is None:
+            fits = 2 * self.n * self.draws <= _KEPT_BYTES
+            kept = np.empty((self.draws, self.n), dtype=np.uint16 if self.n < 2**16 else np.uint32) if fits else None
+            self._found = self._marked(0, self.draws, self.n, _all, self._bound, kept)
+        return self._found
+
+
+def _all(rows: np.ndarray, marks: np.ndarray) -> np.ndarray:
+    return np.ones(len(rows), dtype=bool)
 
 
 def _moved(stream: np.random.Generator, state: Any, b: int) -> np.random.Generator:

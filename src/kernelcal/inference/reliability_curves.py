@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from kernelcal.inference.draws import Draws
 from kernelcal.inference.redrawn import band_draws
 from kernelcal.inference.reliability_result import ClassReliability, Reliability
 from kernelcal.lenses import Lens
+from kernelcal.pairs import one_thread, threaded_map
 from kernelcal.predictions import Bernoulli, ClassPredictions
 from kernelcal.runs import Run
 from kernelcal.statistics import ECE, BinnedEstimate, NullBand
@@ -25,6 +26,8 @@ __all__ = ["class_reliability", "class_reliability_of", "reliability", "reliabil
 
 
 _NUMBERS = 2**22  # labels that are drawn at once
+_AT_ONCE = 64  # draws that a thread makes
+_CELLS = 2**24  # rows times classes, of which a table is made
 
 
 def reliability(
@@ -234,6 +237,58 @@ def _dependent_bands(parts: tuple[BinnedPart, ...], case: Case, run: Run) -> lis
     return found
 
 
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """The bin, of all parts, that every label of every row counts in: one count of a draw serves all parts.
+
+    Attributes
+    ----------
+    sizes : list of int
+        Bins of every part.
+    cells : numpy.ndarray of shape (n m,)
+        Number of the bin among those of all parts for every row and label; the number of all where it counts in none.
+    weights : numpy.ndarray of shape (n,), or None
+        Case weights.
+    """
+
+    sizes: list[int]
+    cells: np.ndarray
+    weights: np.ndarray | None
+
+    @classmethod
+    def of(cls, parts: tuple[BinnedPart, ...], batch: ClassPredictions, draws: int) -> _Cells | None:
+        """Make the table; None where it would cost more than the draws, or where parts count the same label."""
+        n, m, sizes = len(batch), batch.n_classes, [part.bins.size for part in parts]
+        if 4 * m > draws or n * m > _CELLS:
+            return None
+        total, first, weighted = sum(sizes), 0, parts[0].weights is not None
+        cells, weights = np.full((n, m), total, dtype=np.intp), np.zeros(n)
+        for part, size in zip(parts, sizes, strict=True):
+            rows = np.arange(n) if part.part.rows is None else part.part.rows
+            for label in range(m):
+                events = np.flatnonzero(part.part.relabel(np.full((1, n), label))[0])
+                if (cells[rows[events], label] < total).any():
+                    return None
+                cells[rows[events], label] = first + part.bins.index[events]
+            weights[rows] = 1.0 if part.weights is None else part.weights
+            first += size
+        return cls(sizes, cells.ravel(), weights if weighted else None)
+
+    def counts(self, source: Draws, batch: ClassPredictions, rows: slice) -> list[np.ndarray]:
+        """Counts of some draws in the bins of every part, shape (draws, bins) each."""
+        n, total = len(batch), sum(self.sizes)
+        first = np.arange(n) * batch.n_classes
+
+        def work(some: slice) -> np.ndarray:
+            with one_thread():
+                labels = source.targets(batch, rows.start + some.start, rows.start + some.stop)
+            found = [np.bincount(self.cells[first + own], self.weights, total + 1)[:total] for own in labels]
+            return np.array(found, dtype=np.float64)
+
+        found = np.concatenate(threaded_map(work, row_slices(rows.stop - rows.start, _AT_ONCE), None))
+        return np.split(found, np.cumsum(self.sizes)[:-1], axis=1)
+
+
 def null_bands(parts: tuple[BinnedPart, ...], batch: ClassPredictions, run: Run) -> list[NullBand]:
     """Bands of sums of events in the bins of every part, simultaneous over all parts."""
     source = Draws(run.rng, "draws of the band of a curve")
@@ -243,10 +298,15 @@ def null_bands(parts: tuple[BinnedPart, ...], batch: ClassPredictions, run: Run)
         for part, bins in zip(parts, filled, strict=True)
     ]
     depths: list[list[np.ndarray]] = [[] for _ in parts]
+    cells = _Cells.of(parts, batch, run.draws)
     for rows in row_slices(run.draws, max(1, _NUMBERS // max(len(batch), *(part.bins.size for part in parts)))):
-        drawn = source.targets(batch, rows.start, rows.stop)
-        for part, bins, law, found in zip(parts, filled, laws, depths, strict=True):
-            found.append(law.depth(part.counts(part.part.relabel(drawn))[:, bins, 0]))
+        if cells is None:
+            drawn = source.targets(batch, rows.start, rows.stop)
+            counts = [part.counts(part.part.relabel(drawn))[:, :, 0] for part in parts]
+        else:
+            counts = cells.counts(source, batch, rows)
+        for bins, law, found, own in zip(filled, laws, depths, counts, strict=True):
+            found.append(law.depth(own[:, bins]))
     whole = [np.concatenate(found) for found in depths]
     smallest = np.min([depth.min(axis=1) for depth in whole], axis=0)
     columns = zip(laws, whole, filled, parts, strict=True)

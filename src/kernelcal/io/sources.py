@@ -90,6 +90,9 @@ def is_number(value: Any) -> bool:
 
 def typed(values: list[Any]) -> np.ndarray:
     """Numbers where all are numbers, booleans where all are true or false, else text; missing is NaN or None."""
+    plain = _plain_numbers(values)
+    if plain is not None:
+        return _whole(plain)
     present = [v for v in values if not missing(v)]
     complete = len(present) == len(values)
     if present and {str(v).lower() for v in present} <= {"true", "false"}:
@@ -98,6 +101,17 @@ def typed(values: list[Any]) -> np.ndarray:
     if all(is_number(v) for v in present):
         return _whole(np.array([np.nan if missing(v) else float(v) for v in values]))
     return np.array([None if missing(v) else str(v) for v in values], dtype=object)
+
+
+def _plain_numbers(values: list[Any]) -> np.ndarray | None:
+    """Finite numbers of texts all of which are such; None where one is not, and is looked at by itself."""
+    if not values or not all(isinstance(v, str) for v in values) or any("_" in v for v in values):
+        return None
+    try:
+        found = np.array(values, dtype=np.float64)
+    except ValueError:
+        return None
+    return found if np.isfinite(found).all() else None
 
 
 def _whole(numbers: np.ndarray) -> np.ndarray:

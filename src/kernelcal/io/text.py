@@ -83,6 +83,7 @@ class Text(Source):
             raise InputError(f"--delimiter must be one character, or the word tab, got {delimiter!r}")
         self._missing = missing_words
         self._cells: dict[str, Cells] = {}
+        self._values: dict[str, np.ndarray] = {}
         self._plain: dict[str, int] = {}
         self.percent = {}
         self._lines_before, self.skipped = 0, 0
@@ -287,8 +288,13 @@ class Text(Source):
         return [self._cells[name] for name in names]
 
     def values(self, name: str) -> np.ndarray:
-        """Cells of one column, as what they are."""
-        return typed([row[0].strip() for _, cells in self._columns([name]) for row in cells])
+        """Cells of one column, as what they are; numbers are asked for several times, and read once."""
+        if name not in self._values:
+            found = typed([row[0].strip() for _, cells in self._columns([name]) for row in cells])
+            if found.dtype.kind == "O":
+                return found
+            self._values[name] = found
+        return self._values[name].copy()
 
     def first(self, name: str, rows: int) -> np.ndarray:
         """First cells of one column."""

@@ -24,6 +24,7 @@ _KEEP = 2_000_000  # values held at once while selecting from many
 _BINS = 4096
 _MAX_ROWS, _MAX_ROWS_BY_PAIRS = 2000, 300  # a distance by pairs can cost a hundred times as much
 _BLOCK = 2**20  # distances made at once
+_FEW, _IN_CACHE = 32, 2**15  # coordinates, and distances that are held while one after the other is added
 
 Medians = dict[Metric, tuple[float, tuple[str, ...]]]  # median distances of some predictions, and what to know of them
 Blocks = Callable[[], Iterator[np.ndarray]]  # distances of all pairs i < j, in parts
@@ -195,14 +196,36 @@ def _parts_by_pairs(n: int) -> list[slice]:
 
 def _by_norm(x: np.ndarray, norm: str) -> Blocks:
     def blocks() -> Iterator[np.ndarray]:
-        from scipy.spatial.distance import cdist, pdist
-
+        between = _few_coordinates if x.shape[1] <= _FEW else _many_coordinates
         for rows in _parts_by_norm(len(x)):
             inside, after = x[rows], x[rows.stop :]
-            yield pdist(inside, norm)
-            yield cdist(inside, after, norm).ravel()
+            yield between(inside, inside, norm)[np.triu_indices(len(inside), 1)]
+            yield between(inside, after, norm).ravel()
 
     return blocks
+
+
+def _many_coordinates(left: np.ndarray, right: np.ndarray, norm: str) -> np.ndarray:
+    """Distances of all rows of the one from all of the other."""
+    from scipy.spatial.distance import cdist  # imported when needed: it takes as long as NumPy
+
+    return np.asarray(cdist(left, right, norm))
+
+
+def _few_coordinates(left: np.ndarray, right: np.ndarray, norm: str) -> np.ndarray:
+    """The same coordinate by coordinate, some rows at a time, so that they stay in the cache."""
+    found, columns = np.zeros((len(left), len(right))), np.ascontiguousarray(right.T)
+    height = max(1, _IN_CACHE // max(len(right), 1))
+    gap = np.empty((height, len(right)))
+    for first in range(0, len(left), height):
+        out = found[first : first + height]
+        own = gap[: len(out)]
+        for x, y in zip(left[first : first + height].T, columns, strict=True):
+            np.subtract(x[:, None], y, out=own)
+            out += np.abs(own, out=own) if norm == "cityblock" else np.square(own, out=own)
+        if norm != "cityblock":
+            np.sqrt(out, out=out)
+    return found
 
 
 def _products_by_norm(weights: np.ndarray) -> Iterator[np.ndarray]:

@@ -124,6 +124,26 @@ class PairMatrix:
         return self._sums[2]
 
     @cached_property
+    def square_sum(self) -> float:
+        """Sum of h_ij^2 over all pairs of different rows."""
+        return float(self.row_squares.sum())
+
+    @property
+    def summed(self) -> bool:
+        """Whether the sums of rows are made."""
+        return "row_sums" in vars(self)
+
+    @property
+    def by_pairs(self) -> bool:
+        """Whether sums of rows take a walk over all pairs, which gives the value of the estimator, too."""
+        scanned = self.forms.products is not None and self.features is not None and self.features.shape[1] == 1
+        return self.n > KEPT_UP_TO and not scanned
+
+    def known(self, diagonal: np.ndarray, sums: np.ndarray, squares: float) -> None:
+        """Take diagonal, sums of rows without it, and the sum of squares, which somebody has made already."""
+        vars(self).update(diagonal=diagonal, row_sums=sums + diagonal, square_sum=squares)
+
+    @cached_property
     def _sums(self) -> np.ndarray:
         products = self.forms.products
         if products is not None and self.n > KEPT_UP_TO and self.features is not None and self.features.shape[1] == 1:
@@ -228,25 +248,30 @@ def joint_sums(matrices: Sequence[PairMatrix]) -> tuple[np.ndarray, np.ndarray]:
     """Row sums ``s_i = sum_{j != i} h_ij`` of every matrix, shape (M, n), and ``Q = sum_{i != j} h_ij h'_ij``, (M, M).
 
     The same sums of a difference ``d = h - h'`` follow without another pass: its row sums are differences, and its sum
-    of squares is ``Q_hh - 2 Q_hh' + Q_h'h'``. Cost: every entry above the diagonal once, and n^2 M^2 / 2 products.
+    of squares is ``Q_hh - 2 Q_hh' + Q_h'h'``. Every matrix knows its own sums afterwards. Cost: every entry above the
+    diagonal once, and n^2 M^2 / 2 products.
     """
     n, models = len(matrices[0]), len(matrices)
-    sums, products = np.zeros((models, n)), np.zeros((models, models))
+    sums, products, diagonals = np.zeros((models, n)), np.zeros((models, models)), np.zeros((models, n))
 
-    def work(rows: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def work(rows: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         strips = np.stack([matrix.above(rows) for matrix in matrices])
         width = strips.shape[1]
+        diagonal = np.diagonal(strips, axis1=1, axis2=2).copy()
         strips[:, :, :width] = np.triu(strips[:, :, :width], 1)
         flat = strips.reshape(models, -1)
-        return strips.sum(axis=2), strips.sum(axis=1), flat @ flat.T
+        return strips.sum(axis=2), strips.sum(axis=1), flat @ flat.T, diagonal
 
     for matrix in matrices:
         matrix.ready  # noqa: B018
     strips = strip_rows(n)
     for first in range(0, len(strips), _STRIPS_AT_ONCE):
         some = strips[first : first + _STRIPS_AT_ONCE]
-        for rows, (right, below, part) in zip(some, threaded_map(work, some, None), strict=True):
+        for rows, (right, below, part, diagonal) in zip(some, threaded_map(work, some, None), strict=True):
             sums[:, rows] += right
             sums[:, rows.start :] += below
             products += 2 * part
+            diagonals[:, rows] = diagonal
+    for k, matrix in enumerate(matrices):
+        matrix.known(diagonals[k], sums[k], float(products[k, k]))
     return sums, products

@@ -26,6 +26,7 @@ __all__ = ["Bernoulli", "Categorical", "ClassPredictions"]
 
 
 _COMPARE_UP_TO = 16  # classes; above, a binary search in every row is quicker than comparing with every class
+_DRAWS = 8  # that are compared with all bounds while they are in the cache
 _CHUNK_BYTES = 2**21  # of cumulative probabilities and uniform numbers, which stay in the cache
 
 
@@ -165,26 +166,28 @@ class ClassPredictions(Predictions):
         divided by its sum, since labels need a distribution; the predictions themselves stay as given.
         """
         p = self.table()
-        labels = np.empty(uniforms.shape, dtype=np.min_scalar_type(p.shape[1] - 1))  # a byte for most
-        step = max(1, _CHUNK_BYTES // (8 * (p.shape[1] + len(uniforms))))
+        labels = np.zeros(uniforms.shape, dtype=np.min_scalar_type(p.shape[1] - 1))  # a byte for most
+        at_once = min(len(uniforms), _DRAWS) if p.shape[1] <= _COMPARE_UP_TO else len(uniforms)
+        step = max(1, _CHUNK_BYTES // (8 * (p.shape[1] + at_once)))
         for first in range(0, len(p), step):
             part = slice(first, first + step)
             cumulative = np.cumsum(p[part], axis=1, dtype=np.float64)
             cumulative /= cumulative[:, -1:]
-            labels[:, part] = _invert(cumulative, uniforms[:, part])
+            _invert(cumulative, uniforms[:, part], labels[:, part])
         return labels
 
 
-def _invert(cumulative: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
-    """Count, per row, the cumulative probabilities that do not exceed u (u < 1, the last one is 1)."""
-    labels = np.zeros(uniforms.shape, dtype=np.min_scalar_type(cumulative.shape[1] - 1))
+def _invert(cumulative: np.ndarray, uniforms: np.ndarray, labels: np.ndarray) -> None:
+    """Count, per row, the cumulative probabilities that do not exceed u (u < 1, the last one is 1), from 0 on."""
     if cumulative.shape[1] <= _COMPARE_UP_TO:
-        for bound in cumulative.T[:-1]:
-            labels += uniforms >= bound
+        bounds = np.ascontiguousarray(cumulative.T[:-1])
+        for first in range(0, len(uniforms), _DRAWS):
+            own, some = uniforms[first : first + _DRAWS], labels[first : first + _DRAWS]
+            for bound in bounds:
+                some += own >= bound
     else:
         for row, bounds in enumerate(cumulative):
             labels[:, row] = np.searchsorted(bounds, uniforms[:, row], side="right")
-    return labels
 
 
 @dataclass(frozen=True, eq=False)

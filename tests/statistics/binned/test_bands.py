@@ -31,6 +31,12 @@ def test_depth_and_ends_are_those_of_the_binomial_law(n, p):
     assert [int(end[0]) for end in law.ends(0.0)] == [0, n]
 
 
+def test_depths_of_many_sets_of_counts_are_those_of_each():
+    law = CountLaw.equal(30, [0.1, 0.5, 1.0])
+    counts = np.random.default_rng(0).binomial(30, [0.1, 0.5, 1.0], (200, 3)).astype(float)
+    np.testing.assert_array_equal(law.depth(counts), np.stack([law.depth(one) for one in counts]))
+
+
 def test_moments_are_those_of_the_weighted_sum():
     rng = np.random.default_rng(0)
     p, w, index = rng.random(30), rng.exponential(size=30), rng.integers(0, 3, 30)

@@ -278,6 +278,23 @@ def test_fourier_converges_as_the_root_of_the_frequencies():
     assert errors[-1] < 0.05 * exact
 
 
+def test_columns_that_are_made_together_are_those_of_one_at_a_time():
+    from kernelcal.statistics.conditional.engines import pivoted_factor
+
+    x = np.random.default_rng(0).dirichlet(np.ones(5), 300)
+    matrix = np.exp(-((x[:, None] - x) ** 2).sum(axis=2) / 0.2)
+    found = [
+        pivoted_factor(lambda rows: matrix[rows], np.diag(matrix).copy(), 1e-6, rank, kc.Gaussian(1.0), some)
+        for rank in (None, 20)
+        for some in (1, 8, 500)
+    ]
+    for alone, together, whole in (found[:3], found[3:]):
+        np.testing.assert_allclose(together[0], alone[0], atol=1e-10)
+        np.testing.assert_allclose(whole[0], alone[0], atol=1e-10)
+        assert together[1] == pytest.approx(alone[1], rel=1e-6)
+    np.testing.assert_allclose(found[1][0].T @ found[1][0], matrix, atol=1e-3)
+
+
 def test_incomplete_cholesky_converges_within_its_bound():
     y, p = shifted(200, 4, 2)
     exact = float(ckce(y, p))

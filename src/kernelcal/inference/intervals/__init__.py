@@ -25,12 +25,13 @@ from kernelcal.inference.intervals.methods import (
     block_spread_of,
     of_draws,
     root_spread,
+    source_of,
 )
+from kernelcal.inference.intervals.own_outcomes import OwnSurprises
 from kernelcal.inference.intervals.paired import (
     Contrast,
     PairedDifference,
     PairedSurprises,
-    ScoreSurprises,
     difference_of_draws,
     difference_of_pairs,
     mean_difference,
@@ -48,10 +49,11 @@ from kernelcal.inference.intervals.row_bootstrap import (
 )
 from kernelcal.inference.intervals.surprises import (
     LabelLaw,
-    OwnSurprises,
+    ScoreSurprises,
     Surprises,
     expected,
     hoeffding,
+    hoeffding_parts,
     hoeffding_sums,
     label_law,
     label_law_of_sums,
@@ -92,6 +94,7 @@ __all__ = [
     "equivalent",
     "expected",
     "hoeffding",
+    "hoeffding_parts",
     "hoeffding_sums",
     "in_words",
     "interval_of",
@@ -104,6 +107,7 @@ __all__ = [
     "root_spread",
     "say_bootstrap_cost",
     "seconds_of",
+    "source_of",
     "spread_of",
     "surprises_of",
 ]

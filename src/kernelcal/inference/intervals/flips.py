@@ -11,7 +11,7 @@ import numpy as np
 
 from kernelcal.cases import Case
 from kernelcal.dependence import DependentUnits
-from kernelcal.inference.draws import Draws
+from kernelcal.inference.draws import Draws, Marked
 from kernelcal.inference.intervals.surprises import LabelLaw, label_law
 from kernelcal.pairs import PairMatrix
 from kernelcal.predictions import ClassPredictions
@@ -136,36 +136,27 @@ class Flips:
 
     def _flipped(self, surprises: float) -> Flipped:
         """What is flipped in all draws: of all copies that the most surprises flip, those that these do."""
-        copies, uniforms = self._copies(surprises) if self._likely is None else self._likely
-        chosen = uniforms < self._share(surprises)[copies.rows]
+        copies, marks = self._copies(0, self.draws, surprises) if self._likely is None else self._likely
+        chosen = marks < self._share(surprises)[copies.rows]
         return Flipped(copies.draws[chosen], copies.rows[chosen], copies.counts[chosen], copies.labels)
 
     @cached_property
     def _likely(self) -> tuple[Flipped, np.ndarray] | None:
         """Copies that the most surprises flip, with their uniform numbers; None where they are too many."""
         most = MOST**2 / 2
-        return self._copies(most) if self.draws * float(self._share(most).sum()) <= _KEPT else None
+        return self._copies(0, self.draws, most) if self.draws * float(self._share(most).sum()) <= _KEPT else None
 
-    def _copies(self, surprises: float) -> tuple[Flipped, np.ndarray]:
-        """Copies that are flipped, draws as many at a time as fit the memory."""
-        n, share, found = len(self.targets), self._share(surprises), []
-        largest, step = float(share.max()), max(1, _BYTES // (40 * n))
-        labels = np.empty(self.draws, dtype=np.intp)
-        for start in range(0, self.draws, step):
-            part = slice(start, min(start + step, self.draws))
-            uniforms = self.source.uniforms(start, part.stop, 2 * n + 1)
-            labels[part] = self._labels(uniforms)
-            for draw, numbers in enumerate(uniforms, start):
-                likely = np.flatnonzero(numbers[n : 2 * n] < largest)
-                place = (numbers[:n] * n).astype(np.intp)
-                row = place[likely]
-                chosen = (numbers[n + likely] < share[row]) & (self.targets[row] != labels[draw])
-                order = np.argsort(row[chosen], kind="stable")
-                likely, row = likely[chosen][order], row[chosen][order]
-                counts = np.bincount(place, minlength=n)[row]
-                found.append((np.full(len(row), draw), row, counts, numbers[n + likely]))
-        draws, rows, counts, numbers = (np.concatenate(columns) for columns in zip(*found, strict=True))
-        return Flipped(draws, rows, counts, labels), numbers
+    def _copies(self, start: int, stop: int, surprises: float) -> tuple[Flipped, np.ndarray]:
+        """Copies of some draws that so many surprises flip, and their uniform numbers."""
+        share = self._share(surprises)
+        return self._among(self.source.marked(start, stop, len(self.targets), share), share)
+
+    def _among(self, found: Marked, share: np.ndarray) -> tuple[Flipped, np.ndarray]:
+        """What is flipped among marked copies: those that would get the label that they have are not."""
+        labels = self._labels(found.last)
+        chosen = (found.marks < share[found.rows]) & (self.targets[found.rows] != labels[found.draws])
+        draws, rows, counts = found.draws[chosen], found.rows[chosen], found.counts[chosen]
+        return Flipped(draws, rows, counts, labels), found.marks[chosen]
 
     def _share(self, surprises: float) -> np.ndarray:
         """Probability that a copy of each row is flipped, shape (n,)."""
@@ -173,21 +164,18 @@ class Flips:
         return np.asarray(eps / (1 + eps))
 
     def _labels(self, uniforms: np.ndarray) -> np.ndarray:
-        """Labels of some draws, for their uniform numbers, of which the last one is for the label."""
-        return np.searchsorted(np.cumsum(self.law.labels)[:-1], uniforms[:, -1], side="right")
+        """Labels of some draws, for the uniform number of each that is for the label."""
+        return np.searchsorted(np.cumsum(self.law.labels)[:-1], uniforms, side="right")
 
     def _of(self, start: int, stop: int, surprises: float) -> np.ndarray:
         n, draws = len(self.targets), stop - start
         if self.units is not None:
             return self._of_units(self.units, start, stop, surprises)
-        counts, uniforms = self.source.resampled(start, stop, n, more=n + 1)
-        place, labels = (uniforms[:, :n] * n).astype(np.intp), self._labels(uniforms)
-        flipped = uniforms[:, n : 2 * n] < self._share(surprises)[place]
-        flipped &= self.targets[place] != labels[:, None]
-        flips = np.zeros((n, draws))
-        draw, number = np.nonzero(flipped)
-        np.add.at(flips, (place[draw, number], draw), 1.0)
-        return self.of_flips(counts, flips, labels)
+        share, flips = self._share(surprises), np.zeros((n, draws))
+        counts, found = self.source.counts(start, stop, n), self.source.marked(start, stop, n, share)
+        flipped, _ = self._among(found, share)
+        np.add.at(flips, (flipped.rows, flipped.draws), 1.0)
+        return self.of_flips(counts, flips, flipped.labels)
 
     def _of_units(self, units: DependentUnits, start: int, stop: int, surprises: float) -> np.ndarray:
         """Numbers of a draw: G for the units drawn, G for which of them are flipped, n for their rows, one a label."""
@@ -199,7 +187,7 @@ class Flips:
         draw, which = np.nonzero(uniforms[:, number : 2 * number] < eps / (1 + eps))
         flipped = np.zeros((number, stop - start))
         np.add.at(flipped, (place[draw, which], draw), 1.0)
-        labels = self._labels(uniforms)
+        labels = self._labels(uniforms[:, -1])
         alike = (uniforms[:, 2 * number : -1] < share) & (self.targets != labels[:, None])
         counts, flips = counts[units.unit], flipped[units.unit] * alike.T
         return self.of_flips(counts, flips, labels)

@@ -6,15 +6,17 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
-from kernelcal.inference.draws import Draws
+from kernelcal.inference.draws import Draws, KeptDraws
 from kernelcal.inference.intervals.flips import Flips
 from kernelcal.inference.intervals.surprises import FEWEST, Surprises, deepest, expected, hoeffding_parts, surprises_of
+from kernelcal.predictions import ClassPredictions
 from kernelcal.registry import Registry
 from kernelcal.runs import Run
 
@@ -27,6 +29,7 @@ __all__ = [
     "block_spread_of",
     "of_draws",
     "root_spread",
+    "source_of",
 ]
 
 
@@ -49,6 +52,8 @@ class Request:
     units
         Units in the place of rows, where rows depend on each other (``UnitPairs``, ``BlockUnits``, ``OperatorUnits``);
         else None. Case and statistic are then in their order.
+    shared : Draws or None
+        Draws of several requests about the same rows, `source_of`.
 
     Examples
     --------
@@ -65,6 +70,7 @@ class Request:
     prepared: Any
     run: Run
     units: Any = None
+    shared: Draws | None = None
 
     @cached_property
     def matrix(self) -> Any:
@@ -87,13 +93,20 @@ class Request:
 
     @cached_property
     def source(self) -> Draws:
-        """Where the draws come from."""
-        return Draws(self.run.rng, "draws of an interval")
+        """Where the draws come from: what several requests share, or its own, whose counts of rows are kept."""
+        return self.shared or source_of(self.case, self.run)
 
     def columns(self, n: int) -> list[slice]:
         """Batches of draws that fit the memory, for n numbers a draw."""
         draws, step = self.run.draws, max(1, _BYTES // (8 * n))
         return [slice(first, min(first + step, draws)) for first in range(0, draws, step)]
+
+
+def source_of(case: Case, run: Run) -> Draws:
+    """Draws of an interval, which serve all models of the same rows; those of classes are asked several times."""
+    if not isinstance(case.predictions, ClassPredictions):
+        return Draws(run.rng, "draws of an interval")
+    return KeptDraws(run.rng, "draws of an interval", len(case), run.draws)
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,10 +213,8 @@ def _normal(level: float) -> float:
 
 
 def _probit(level: float) -> float:
-    """Normal quantile."""
-    from scipy.special import ndtri  # imported when needed: the import of kernelcal stays light
-
-    return float(ndtri(level))
+    """Normal quantile, of one number: SciPy's functions take a tenth of a second to import."""
+    return NormalDist().inv_cdf(level) if 0 < level < 1 else math.copysign(math.inf, level - 0.5)
 
 
 def _tail(z: float) -> float:
@@ -223,7 +234,7 @@ def _bootstrap(request: Request) -> Spread:
     totals = _row_totals(n, request.case.weights) if request.units is None else request.units.totals
     values, sizes = [], []
     for part in request.columns(n):
-        counts, _ = request.source.resampled(part.start, part.stop, n)  # of rows or of units
+        counts = request.source.counts(part.start, part.stop, n)  # of rows or of units
         if part.start == 0:  # every row once: the estimate itself, in the same pass
             counts = np.hstack([np.ones((n, 1)), counts])
         values.append(matrix.quadratic(counts, diagonal=False))

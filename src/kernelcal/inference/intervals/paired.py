@@ -25,7 +25,6 @@ from kernelcal.inference.intervals.surprises import (
     strips,
 )
 from kernelcal.pairs import PairMatrix, threaded_map
-from kernelcal.predictions import ClassPredictions
 from kernelcal.residuals import ClassResidual, FeatureResidual, LabelFeatures
 from kernelcal.tables import Shown, Table
 
@@ -33,7 +32,6 @@ __all__ = [
     "Contrast",
     "PairedDifference",
     "PairedSurprises",
-    "ScoreSurprises",
     "difference_of_draws",
     "difference_of_pairs",
     "mean_difference",
@@ -82,6 +80,10 @@ class PairedSurprises:
         self.rows, parts = len(range(*self.some.indices(self.n))), strips(self.some, self.n)
         v = self.law.labels
         self.centred = [model.features.mean(v) - model.mean for model in self.models]
+        seen = [model.features.products(model.r) for model in self.models]  # <e_l, r_j>, shape (n, m)
+        self.expected = [x @ v for x in seen]
+        self.shared = np.array([[(x * y) @ v for y in seen] for x in seen])
+        self.shared -= np.einsum("an,bn->abn", self.expected, self.expected)
         self.mixed, self.both = np.zeros((2, len(matrices), len(matrices)))
         self._add_up(parts)
 
@@ -115,14 +117,40 @@ class PairedSurprises:
             toward.append(strip.T @ d[rows])
             first.append(_of_labels(model, index, strip @ model.r) - alone)
             second.append(_of_labels(model, index, strip[:, some] @ d[some]))
-        mixed, both = np.zeros((2, count, count))
+        mixed, both = self._real_and_pseudo(kernels, index), np.zeros((count, count))
         for a in range(count):
             for b in range(a + 1, count):
                 two = self.models[a], self.models[b]
-                mixed[a, b] = mixed[b, a] = _real_and_pseudo(two, (kernels[a], kernels[b]), index, self.law.labels)
                 near = kernels[a][:, some], kernels[b][:, some]
                 both[a, b] = both[b, a] = _pseudo_and_pseudo(two, near, index, some, self.law.labels)
         return np.array(toward), np.array(first), np.array(second), mixed, both
+
+    def _real_and_pseudo(self, kernels: Sequence[np.ndarray], index: np.ndarray) -> np.ndarray:
+        """Sums over pseudo-rows i and rows j of ``E_l (K <e_l - p_i, r_j> - K' <e_l - p'_i, r'_j>)^2``, shape (M, M).
+
+        Mean and variance over labels apart: ``(z - z')^2`` with ``z = K <p_i - E e_l, r_j>``, and
+        ``K^2 Var <e_l, r_j> - 2 K K' Cov + K'^2 Var'``.
+        """
+        count, n = len(self.models), self.n
+        means, products = np.zeros((2, count, count))
+        for first in range(0, n, _COLUMNS):
+            part = slice(first, min(first + _COLUMNS, n))
+            tiles = [kernel[:, part] for kernel in kernels]
+            moved = []
+            for model, tile, expected in zip(self.models, tiles, self.expected, strict=True):
+                z = model.mean[index] @ model.r[part].T
+                z -= expected[part]
+                z *= tile
+                moved.append(z)
+            for a in range(count):
+                for b in range(a, count):
+                    products[a, b] += np.einsum("ij,ij->j", tiles[a], tiles[b]) @ self.shared[a, b, part]
+                    if a < b:
+                        gap = (moved[a] - moved[b]).ravel()
+                        means[a, b] += gap @ gap
+        own = np.diag(products)
+        found = np.triu(means + own[:, None] + own - 2 * products, 1)
+        return np.asarray(found + found.T)
 
     def between(self, a: int, b: int) -> DifferenceSums:
         """Sums of the difference of two models."""
@@ -174,17 +202,9 @@ def _of_labels(model: _Model, index: np.ndarray, sums: np.ndarray) -> np.ndarray
     return model.features.products(sums) - np.einsum("nk,nk->n", model.mean[index], sums)[:, None]
 
 
+_COLUMNS = 1024  # of strips, whose products stay in the cache
 Two = tuple[_Model, _Model]
 Strips = tuple[np.ndarray, np.ndarray]
-
-
-def _real_and_pseudo(models: Two, kernels: Strips, index: np.ndarray, v: np.ndarray) -> float:
-    """Sum over pseudo-rows i and rows j of ``E_l (K <e_l - p_i, r_j> - K' <e_l - p'_i, r'_j>)^2``."""
-    (a, b), (k, q) = models, kernels
-    x, y = a.features.products(a.r), b.features.products(b.r)
-    t = k * (a.mean[index] @ a.r.T) - q * (b.mean[index] @ b.r.T)
-    squares = (x**2 @ v) * k**2 - 2 * ((x * y) @ v) * k * q + (y**2 @ v) * q**2
-    return float((squares - 2 * t * (k * (x @ v) - q * (y @ v)) + t**2).sum())
 
 
 def _pseudo_and_pseudo(models: Two, kernels: Strips, index: np.ndarray, some: slice, v: np.ndarray) -> float:
@@ -210,42 +230,6 @@ def _pseudo_and_pseudo(models: Two, kernels: Strips, index: np.ndarray, some: sl
         total += k**2 * squares[0] - 2 * k * q * squares[1] + q**2 * squares[2]
         total -= 2 * g * (k * two[0] - q * two[1]) + 2 * t * mean
     return float((total + 2 * means[0] * means[1]).sum())
-
-
-_FLOOR = 1e-12  # of a probability: no surprise is worth more than its logarithm
-
-
-class ScoreSurprises:
-    """Pseudo-differences of log scores: outcomes other than the likeliest, over all rows as the models expect them.
-
-    Parameters
-    ----------
-    batches : sequence of ClassPredictions
-        One a model, of the same rows.
-    scores : callable, optional
-        Scores of all classes by their probabilities, of the same shape, in the place of log scores.
-    """
-
-    def __init__(
-        self, batches: Sequence[ClassPredictions], scores: Callable[[np.ndarray], np.ndarray] | None = None
-    ) -> None:
-        whole = [batch.table() for batch in batches]
-        n = len(whole[0])
-        some = pseudo_rows(n)
-        tables = np.stack([table[some].astype(np.float64) for table in whole])
-        likely = tables.mean(axis=0)
-        likely[np.arange(len(likely)), likely.argmax(axis=1)] = 0
-        self.n, total = n, float(likely.sum())
-        self.weights = likely / total if total > 0 else likely  # of one surprise
-        self.scores = -np.log(np.maximum(tables, _FLOOR)) if scores is None else scores(tables)
-
-    def errors(self, rows: np.ndarray, a: int, b: int | None = None) -> Error:
-        """Standard error of the mean of differences of two models, or of scores of one, for a number of surprises."""
-        mean, n = float(rows.mean()), self.n
-        own = float(((rows - mean) ** 2).sum())
-        scores = self.scores[a] if b is None else self.scores[a] - self.scores[b]
-        more = float((self.weights * (scores - mean) ** 2).sum())
-        return lambda surprises: math.sqrt((own + surprises * more) / ((n + surprises - 1) * (n + surprises)))
 
 
 _ROUNDING = 1e-14  # of the values themselves: a smaller standard error is that of equal predictions

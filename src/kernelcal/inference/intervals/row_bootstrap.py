@@ -82,6 +82,7 @@ def say_bootstrap_cost(statistic: CKCE, predictions: Predictions, draws: int) ->
 
 _RUNS = 256  # rows whose left-out pairs are looked at together
 _BYTES = 2**28  # for the residuals of one batch of draws
+_IN_CACHE = 2**16  # numbers
 _KEPT_BYTES = 2**26  # coefficients of all draws, which flips of any number of surprises ask for again
 
 
@@ -176,11 +177,15 @@ class RowBootstrap:
 
     def _of_counts(self, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """``w - 1`` of every row, and all but the sum over pairs."""
-        more = counts - 1
-        linear, own = self.linear @ more, self.own @ more**2
-        if self.units is not None:
-            own, more = own + self.next @ (more[1:] * more[:-1]), more[self.units.unit]
-        return more, self.estimate + linear - own
+        more, rest = counts - 1, np.empty(counts.shape[1])
+        step = max(1, _IN_CACHE // len(more))
+        for first in range(0, len(rest), step):
+            part = slice(first, first + step)
+            some = more[:, part]
+            rest[part] = self.estimate + self.linear @ some - self.own @ some**2
+            if self.units is not None:
+                rest[part] -= self.next @ (some[1:] * some[:-1])
+        return more if self.units is None else more[self.units.unit], rest
 
     def surprised(
         self, request: Request, drawn: np.ndarray, law: LabelLaw | None = None
@@ -238,28 +243,40 @@ class RowBootstrap:
         """``sum_ij M_ij <2 x_i + d_i, d_j>`` of some draws."""
         number = part.stop - part.start
         if isinstance(self.operator, ByFeatures):
-            changes = self.operator.coefficients_of(rows, delta, draws, number)
-            before = self._coefficients(of, part)
-            return np.asarray(2 * np.einsum("dkb,bdk->b", before, changes) + np.einsum("bdk,bdk->b", changes, changes))
-        more = of.source.resampled(part.start, part.stop, len(self))[0] - 1
+            changes = self.operator.coefficients_of(rows, self._turned(delta), draws, number)
+            changed = changes + 2 * self._coefficients(of, part)
+            return np.asarray(np.einsum("kbd,kbd->b", changed, changes))
+        more = of.source.counts(part.start, part.stop, len(self)) - 1
         x = self.r[:, None, :] + more[:, :, None] * self.e[:, None, :]
         before = self.operator.quadratic(x)
         x[rows, draws] += delta
         return self.operator.quadratic(x) - before
 
     def _coefficients(self, of: Flips, part: slice) -> np.ndarray:
-        """``Q'x`` of the drawn rows ``x = r + (w - 1) e`` of some draws, shape (D, k, B): kept where they fit."""
+        """``Q'x`` of the drawn rows ``x = r + (w - 1) e`` of some draws, shape (k, B, D): kept where they fit."""
         assert isinstance(self.operator, ByFeatures)  # for the type checker
         if self._kept is not None and self._kept[0] is of.source:
-            return self._kept[1][:, :, part]
-        more = of.source.resampled(part.start, part.stop, len(self))[0] - 1
-        return self._observed + self.operator.coefficients(self.e, more)
+            return self._kept[1][:, part]
+        more = of.source.counts(part.start, part.stop, len(self)) - 1
+        return self._observed + self.operator.coefficients(self._turned(self.e), more)
 
     @cached_property
     def _observed(self) -> np.ndarray:
-        """``Q'r``, shape (D, k, 1)."""
+        """``Q'r``, shape (k, 1, D)."""
         assert isinstance(self.operator, ByFeatures)  # for the type checker
-        return self.operator.coefficients(self.r, np.ones((len(self), 1)))
+        return self.operator.coefficients(self._turned(self.r), np.ones((len(self), 1)))
+
+    def _turned(self, x: np.ndarray) -> np.ndarray:
+        """Residuals, or changes of them, whose inner products are the same, in as few columns as they need.
+
+        With one column a class every row sums to 0: a reflection that takes (1, ..., 1) to the first axis leaves
+        nothing there.
+        """
+        if not isinstance(self.residual, ClassResidual) or self.residual.label_features.matrix is not None:
+            return x
+        axis = np.full(x.shape[1], x.shape[1] ** -0.5)
+        axis[0] += 1
+        return np.asarray(x[:, 1:] - (x @ axis)[:, None] * axis[1:] / axis[0])
 
     def _widened(self, drawn: np.ndarray, request: Request) -> Callable[[float], np.ndarray]:
         """Draws about the estimate, by the noise of residuals alone: the operator weighs outcomes alike."""
@@ -282,18 +299,19 @@ class RowBootstrap:
         values, number, draws = [], len(self) if self.units is None else len(self.units), request.run.draws
         operator, kept = self.operator, None
         if isinstance(operator, ByFeatures) and self.units is None:
-            shape = (operator.size, self.e.shape[1], draws)
+            e = self._turned(self.e)
+            shape = (e.shape[1], draws, operator.size)
             kept = np.empty(shape) if 8 * np.prod(shape) <= _KEPT_BYTES else None
         for first in range(0, draws, self.draws_at_once):
             part = slice(first, min(first + self.draws_at_once, draws))
-            counts = request.source.resampled(part.start, part.stop, number)[0]
+            counts = request.source.counts(part.start, part.stop, number)
             if kept is None or not isinstance(operator, ByFeatures):
                 values.append(self.values(counts))
             else:
                 rows, rest = self._of_counts(counts)
-                found = operator.coefficients(self.e, rows)
-                values.append(rest + np.einsum("dkb,dkb->b", found, found))
-                kept[:, :, part] = found + self._observed
+                found = operator.coefficients(e, rows)
+                values.append(rest + np.einsum("kbd,kbd->b", found, found))
+                kept[:, part] = found + self._observed
             request.run.tell(part.stop)
         self._kept = None if kept is None else (request.source, kept)
         return np.concatenate(values)

@@ -20,7 +20,7 @@ __all__ = [
     "DifferenceSums",
     "Error",
     "LabelLaw",
-    "OwnSurprises",
+    "ScoreSurprises",
     "Surprises",
     "deepest",
     "depth",
@@ -92,7 +92,7 @@ def hoeffding_parts(matrix: PairMatrix) -> tuple[float, float]:
     ``a = (sum s_i^2 - Q) / (n (n-1) (n-2))``, ``t = (S^2 - 4 (sum s_i^2 - Q) - 2 Q) / (n (n-1) (n-2) (n-3))``,
     ``z1 = max(a - t, 0)``, ``z2 = max(Q / (n (n-1)) - t, 0)``.
     """
-    return hoeffding_sums(matrix.row_sums - matrix.diagonal, float(matrix.row_squares.sum()))
+    return hoeffding_sums(matrix.row_sums - matrix.diagonal, matrix.square_sum)
 
 
 def hoeffding_sums(sums: np.ndarray, squares: float) -> tuple[float, float]:
@@ -306,7 +306,7 @@ def surprises_of(matrix: PairMatrix, case: Case, sums: tuple[float, float | None
     residual features.
     """
     if sums is None:
-        sums = float((matrix.row_sums - matrix.diagonal).sum()), float(matrix.row_squares.sum())
+        sums = float((matrix.row_sums - matrix.diagonal).sum()), matrix.square_sum
     total, squares = sums
     if isinstance(matrix.residual, ClassResidual) and isinstance(case.predictions, ClassPredictions):
         law = label_law(case.targets, [case.predictions], case.weights)
@@ -383,42 +383,37 @@ def far_surprises(matrix: PairMatrix, total: float, squares: float) -> Surprises
     return Surprises(n, rows, 1.0, total, squares, 0.0, 0.0, alone, mixed, both, moves=False)  # each is a surprise
 
 
-class OwnSurprises:
-    """Pseudo-differences of scores of models each of which has an outcome of its own.
+_FLOOR = 1e-12  # of a probability: no surprise is worth more than its logarithm
 
-    Outcomes of two models are taken as independent given the predictions, each as its model expects it. What counts
-    as a surprise is any pair of outcomes but the likeliest of both. With ``S_a`` the score of model a under its own
-    law, ``E (S_a - S_b - d)^2`` over all pairs of outcomes has a closed form by the first two moments of each; the
-    pair of the likeliest ones is taken off.
+
+class ScoreSurprises:
+    """Pseudo-differences of log scores: outcomes other than the likeliest, over all rows as the models expect them.
 
     Parameters
     ----------
     batches : sequence of ClassPredictions
         One a model, of the same rows.
-    scores : callable
-        Scores of every outcome, shape (n, m), from probabilities of this shape.
+    scores : callable, optional
+        Scores of all classes by their probabilities, of the same shape, in the place of log scores.
     """
 
-    def __init__(self, batches: Sequence[ClassPredictions], scores: Callable[[np.ndarray], np.ndarray]) -> None:
-        self.n = len(batches[0])
-        some = pseudo_rows(self.n)
-        tables = [batch.table()[some].astype(np.float64) for batch in batches]
-        values = [scores(table) for table in tables]
-        rows = np.arange(len(tables[0]))
-        best = [table.argmax(axis=1) for table in tables]
-        self.means = [(p * s).sum(axis=1) for p, s in zip(tables, values, strict=True)]
-        self.squares = [(p * s**2).sum(axis=1) for p, s in zip(tables, values, strict=True)]
-        self.largest = [p[rows, k] for p, k in zip(tables, best, strict=True)]
-        self.likely = [s[rows, k] for s, k in zip(values, best, strict=True)]
+    def __init__(
+        self, batches: Sequence[ClassPredictions], scores: Callable[[np.ndarray], np.ndarray] | None = None
+    ) -> None:
+        whole = [batch.table() for batch in batches]
+        n = len(whole[0])
+        some = pseudo_rows(n)
+        tables = np.stack([table[some].astype(np.float64) for table in whole])
+        likely = tables.mean(axis=0)
+        likely[np.arange(len(likely)), likely.argmax(axis=1)] = 0
+        self.n, total = n, float(likely.sum())
+        self.weights = likely / total if total > 0 else likely  # of one surprise
+        self.scores = -np.log(np.maximum(tables, _FLOOR)) if scores is None else scores(tables)
 
-    def errors(self, rows: np.ndarray, a: int, b: int) -> Error:
-        """Standard error of the mean of differences of two models, for a number of surprises."""
+    def errors(self, rows: np.ndarray, a: int, b: int | None = None) -> Error:
+        """Standard error of the mean of differences of two models, or of scores of one, for a number of surprises."""
         mean, n = float(rows.mean()), self.n
         own = float(((rows - mean) ** 2).sum())
-        first, second = self.means[a], self.means[b]
-        whole = self.squares[a] + self.squares[b] - 2 * first * second - 2 * mean * (first - second) + mean**2
-        together = self.largest[a] * self.largest[b]
-        total = float((1 - together).sum())
-        beyond = float((whole - together * (self.likely[a] - self.likely[b] - mean) ** 2).sum())
-        more = max(beyond, 0.0) / total if total > 0 else 0.0
+        scores = self.scores[a] if b is None else self.scores[a] - self.scores[b]
+        more = float((self.weights * (scores - mean) ** 2).sum())
         return lambda surprises: math.sqrt((own + surprises * more) / ((n + surprises - 1) * (n + surprises)))

@@ -244,6 +244,11 @@ class UnitPairs:
         own, mixed, pairs, _ = np.asarray(self._sums["products"])
         return np.array([own - 2 * self.estimate * mixed + self.estimate**2 * pairs]) / self._size**2
 
+    @property
+    def square_sum(self) -> float:
+        """The same as a number."""
+        return float(self.row_squares.sum())
+
     @cached_property
     def sharing(self) -> Sharing:
         """How much rows of one unit share."""

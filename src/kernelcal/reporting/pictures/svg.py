@@ -24,6 +24,8 @@ _FONT = re.compile(r"font(?:-family)?: (?:[a-z]+ )*(?:([\d.]+)px)?[^;]*;?")
 
 _PAPER, _INK = (24, 26, 31), (232, 230, 225)  # what white and black become
 
+_DPI = 72  # of matplotlib's SVG
+
 _LIGHTER = 0.35  # how far colours move towards white
 
 
@@ -162,8 +164,19 @@ def _parsed(figure: Any, name: str) -> ET.Element:
     file = io.StringIO()
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
         nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-        figure.savefig(file, format="svg", transparent=True, bbox_inches="tight", pad_inches=0.06, metadata=nothing)
+        taken = _taken(figure)
+        figure.savefig(file, format="svg", transparent=True, bbox_inches=taken, dpi=_DPI, metadata=nothing)
     return ET.fromstring(file.getvalue())
+
+
+def _taken(figure: Any) -> Any:
+    """What all marks and words take, and a little more: as "tight" finds it, without drawing everything for that."""
+    from matplotlib.backends.backend_svg import RendererSVG
+
+    figure.dpi = _DPI
+    renderer: Any = RendererSVG
+    width, height = _DPI * figure.get_size_inches()
+    return figure.get_tightbbox(renderer(width, height, io.StringIO())).padded(0.06)
 
 
 def _renamed(root: ET.Element, name: str) -> None:

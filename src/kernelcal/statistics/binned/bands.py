@@ -68,8 +68,19 @@ class CountLaw:
         return cls(size, np.minimum(probability, 1.0), unit, most, weights is None)
 
     def depth(self, values: np.ndarray) -> np.ndarray:
-        """Smaller one of ``P(X <= x)`` and ``P(X >= x)``, shape of the values (..., K)."""
-        return np.minimum(self._up_to(values), self._from(values))
+        """Smaller one of ``P(X <= x)`` and ``P(X >= x)``, shape of the values (..., K).
+
+        Of many sets of counts every count that is among them is looked at once.
+        """
+        if not self.whole or values.ndim != 2 or not values.size:
+            return np.minimum(self._up_to(values), self._from(values))
+        least = values.min(axis=0)
+        most = int((values.max(axis=0) - least).max()) + 1
+        if 2 * most > len(values):
+            return np.minimum(self._up_to(values), self._from(values))
+        counts = least + np.arange(most)[:, None]
+        known = np.minimum(self._up_to(counts), self._from(counts))
+        return np.take_along_axis(known, (values - least).astype(np.intp), axis=0)
 
     def ends(self, depth: Any) -> tuple[np.ndarray, np.ndarray]:
         """Smallest and largest value of this depth or more, shape (K,) each."""

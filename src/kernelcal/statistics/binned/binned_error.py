@@ -64,6 +64,7 @@ def _called(function: Callable[..., Any], mean: np.ndarray, frequency: np.ndarra
     return values
 
 
+_IN_CACHE = 2**10  # rows from which counts are made draw by draw: arrays of all draws leave the cache
 _NUMBERS = 2**21  # frequencies of several draws that are held at a time
 
 
@@ -148,6 +149,9 @@ class BinnedPart:
     def counts(self, events: np.ndarray) -> np.ndarray:
         """Sums of weights by bin and class (by bin and event), shape (B, bins, d)."""
         draws, (size, d) = len(events), self.sums.shape
+        if d == 1 and events.shape[1] >= _IN_CACHE:
+            own = events if self.weights is None else events * self.weights
+            return np.stack([np.bincount(self.bins.index, one, size) for one in own])[:, :, None]
         cells = self.bins.index * d + (events if d > 1 else 0) + size * d * np.arange(draws)[:, None]
         w = np.ones(1) if self.weights is None else self.weights
         each = np.broadcast_to(w if d > 1 else events * w, events.shape)

@@ -289,7 +289,7 @@ class PreparedCKCE(Prepared):
             return residual.batch(targets[None])[:, 0]
         inner, everything = residual.inner(targets), slice(None)
         factor, _ = pivoted_factor(
-            lambda k: inner.block(slice(k, k + 1), everything)[0],
+            lambda rows: inner.block(slice(rows[0], rows[0] + 1), everything),
             inner.aligned(everything, everything),
             _RESIDUAL_TOLERANCE,
             None,

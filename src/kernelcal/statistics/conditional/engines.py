@@ -12,7 +12,7 @@ from kernelcal.arrays import Array, like, namespace, row_slices
 from kernelcal.errors import InputError
 from kernelcal.kernels import AlignedPairs, Euclidean, Kernel, Linear, Points, Scaled, Stationary, Sum, positive
 from kernelcal.pairs import BlockPoints, ExactPairs, RandomFourier, Tile
-from kernelcal.predictions import Predictions
+from kernelcal.predictions import ClassPredictions, Predictions
 from kernelcal.randomness import generator_of
 from kernelcal.residuals import residual_of
 from kernelcal.statistics.conditional.kernel import MeanEmbedding, mean_features, refuse_not_finite
@@ -97,6 +97,7 @@ def _refuse_no_count(name: str, given: Any, least: int) -> None:
 
 Features = Callable[[slice], Array]  # rows -> their features, shape (rows, D)
 _DIAGONAL_ROWS = 4096
+_COLUMNS = 32  # of the worst rows, of which a dozen serve
 _NEGATIVE = -1e-8  # of the largest diagonal entry: below, it is no rounding
 
 
@@ -157,24 +158,34 @@ def incomplete_cholesky(
     """Pivoted incomplete Cholesky factor of the kernel matrix of predictions, times the roots of their weights."""
     weights, points = np.ones(len(predictions)) if roots is None else roots, BlockPoints(predictions)
 
-    def column(k: int) -> np.ndarray:
-        values = kernel.evaluate(Tile(points, slice(k, k + 1), slice(None), shared=False))[0]
-        return np.asarray(values * weights * weights[k])
+    def columns(rows: np.ndarray) -> np.ndarray:
+        values = kernel.evaluate(Tile(points, rows, slice(None), shared=False))
+        return np.asarray(values * weights * weights[rows, None])
 
-    return pivoted_factor(column, _diagonal(kernel, predictions) * weights**2, tolerance, rank, kernel)
+    at_once = _COLUMNS if isinstance(predictions, ClassPredictions) else 1  # kernel values of numbers may cost more
+    return pivoted_factor(columns, _diagonal(kernel, predictions) * weights**2, tolerance, rank, kernel, at_once)
 
 
 def pivoted_factor(
-    column: Callable[[int], np.ndarray], diagonal: np.ndarray, tolerance: float, rank: int | None, kernel: Kernel
+    columns: Callable[[np.ndarray], np.ndarray],
+    diagonal: np.ndarray,
+    tolerance: float,
+    rank: int | None,
+    kernel: Kernel,
+    at_once: int = 1,
 ) -> tuple[np.ndarray, float]:
     """Pivoted incomplete Cholesky factor G of shape (rank, n), ``A ~ G'G``, and the share of the trace it leaves out.
 
     ``A - G'G`` is positive semi-definite, so its trace bounds its norm. Each step takes the row that is worst
-    explained, until the trace that is left is at most `tolerance` times that of A, or `rank` is reached.
+    explained, until the trace that is left is at most `tolerance` times that of A, or `rank` is reached. What earlier
+    steps leave of the columns of the `at_once` worst rows is found by one product, which serves until another row is
+    worst.
     """
     n, left = len(diagonal), diagonal.copy()
     trace, largest = left.sum(), left.max()
-    factor = np.empty((64, n))
+    factor, begun = np.empty((64, n)), 0
+    place: dict[int, int] = {}
+    rest = np.empty((0, n))
     for k in range(min(n, rank or n)):
         pivot = int(np.argmax(left))
         _refuse_negative(kernel, left, largest)
@@ -182,7 +193,13 @@ def pivoted_factor(
             return factor[:k], max(float(left.sum() / trace), 0.0)
         if k == len(factor):
             factor = np.concatenate([factor, np.empty_like(factor)])
-        factor[k] = (column(pivot) - factor[:k, pivot] @ factor[:k]) / left[pivot] ** 0.5
+        if pivot not in place:
+            worst = np.array([pivot]) if at_once == 1 else np.argpartition(left, -min(at_once, n))[-min(at_once, n) :]
+            worst[0] = pivot if pivot not in worst else worst[0]  # of equally bad rows
+            place, begun = {int(row): j for j, row in enumerate(worst)}, k
+            rest = columns(worst) - factor[:k, worst].T @ factor[:k]
+        own = rest[place[pivot]] - factor[begun:k, pivot] @ factor[begun:k]
+        factor[k] = own / left[pivot] ** 0.5
         left -= factor[k] ** 2
         left[pivot] = 0.0
     return factor[: min(n, rank or n)], max(float(left.sum() / trace), 0.0)

@@ -155,7 +155,11 @@ class PreparedECMMD(Prepared):
         inner = residual.inner(targets)
         own = np.asarray(inner.aligned(every, every))
         factor, _ = pivoted_factor(
-            lambda k: np.asarray(inner.block(slice(k, k + 1), every))[0], own, _TOLERANCE, None, self.target_kernel
+            lambda rows: np.asarray(inner.block(slice(rows[0], rows[0] + 1), every)),
+            own,
+            _TOLERANCE,
+            None,
+            self.target_kernel,
         )
         return factor.T
 

@@ -175,26 +175,29 @@ class ByFeatures(Operator):
     def drawn(self, e: np.ndarray, factors: np.ndarray) -> np.ndarray:
         """Squared lengths of coefficients."""
         b = self.coefficients(e, factors)
-        return np.einsum("dkb,dkb->b", b, b)
+        return np.einsum("kbd,kbd->b", b, b)
 
     def coefficients(self, e: np.ndarray, factors: np.ndarray) -> np.ndarray:
-        """``Q' x`` for the rows ``x_i = f_ib e_i``, shape (D, k, B): n D B k multiplications, no array of all x.
+        """``Q' x`` for the rows ``x_i = f_ib e_i``, shape (k, B, D): n D B k multiplications, no array of all x.
 
         Column by column of e, so that what is written out is as large as the features, not as the draws times k. Of
         many rows products of some thousand are made in single precision and added in double precision.
         """
-        total = np.zeros((self.size, e.shape[1], factors.shape[1]))
+        total = np.zeros((e.shape[1], factors.shape[1], self.size))
         single = self.n * e.shape[1] > _SINGLE_FROM
-        kind = np.float32 if single else np.float64
+        kind, q = np.float32 if single else np.float64, self._held
+        found = np.empty(total.shape[1:], dtype=kind)
         for rows in row_slices(self.n, _SINGLE_ROWS) if single else self._parts(factors.shape[1]):
-            phi, part, own = (x.astype(kind, copy=False) for x in (self._features(rows), factors[rows], e[rows]))
+            phi = self._features(rows) if q is None else q[rows]
+            phi, part, own = (x.astype(kind, copy=False) for x in (phi, factors[rows], e[rows]))
             for k, column in enumerate(own.T):
-                total[:, k] += (phi * column[:, None]).T @ part
-        return self._solve(total.reshape(self.size, -1)).reshape(total.shape)
+                np.matmul(part.T, phi * column[:, None], out=found)
+                total[k] += found
+        return total if q is not None else self._solve(total.reshape(-1, self.size).T).T.reshape(total.shape)
 
     def coefficients_of(self, rows: np.ndarray, x: np.ndarray, draws: np.ndarray, number: int) -> np.ndarray:
-        """Return the same for few rows of each draw, ``x`` of shape (f, k) and the draws, ascending: (number, D, k)."""
-        total = np.zeros((number, self.size, x.shape[1]))
+        """Return the same for few rows of each draw, ``x`` of shape (f, k) and the draws, ascending: (k, number, D)."""
+        total = np.zeros((x.shape[1], number, self.size))
         for part in self._parts(0):
             here = np.flatnonzero((rows >= part.start) & (rows < part.stop))
             if not len(here):
@@ -203,7 +206,7 @@ class ByFeatures(Operator):
             bounds = np.searchsorted(draws[here], np.arange(number + 1))
             for b in np.flatnonzero(np.diff(bounds)):
                 those = here[bounds[b] : bounds[b + 1]]
-                total[b] += q[rows[those] - part.start].T @ x[those]
+                total[:, b] += x[those].T @ q[rows[those] - part.start]
         return total
 
     def regression(self, r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -217,6 +220,8 @@ class ByFeatures(Operator):
     @cached_property
     def diagonal(self) -> np.ndarray:
         """Squared rows of Q: n D^2 multiplications, once."""
+        if self._held is not None:
+            return np.einsum("nd,nd->n", self._held, self._held)
         parts = [self._solve(self._features(rows).T) for rows in self._parts(0)]
         return np.concatenate([np.einsum("dn,dn->n", q, q) for q in parts])
 
