@@ -48,6 +48,7 @@ __all__ = ["SKCE", "PairMean", "PreparedPairMean", "not_definite", "skce"]
 
 _ALL = slice(None)
 _SIZES = {"block": "block_size", "incomplete": "superdiagonals"}  # options that belong to an estimator each
+_LEAST = {"block_size": (2, "2 is the linear-time estimator"), "superdiagonals": (1, "8 for example")}
 _ESTIMATORS = ("unbiased", "biased", *_SIZES)
 
 
@@ -277,9 +278,9 @@ class PreparedPairMean(Prepared):
 
     def estimate(self, targets: np.ndarray) -> Array:
         """Value of the first kernel, with its gradient; in double precision from sums of rows that are known."""
-        known = self._matrix is not None and self._matrix[0] is targets and self._matrix[1].summed
-        if known and self.statistic.estimator == "unbiased" and self.predictions.reference.dtype == np.float64:
-            matrix = self.matrix(targets)
+        known, matrix = self._matrix or (None, None)
+        double = self.statistic.estimator == "unbiased" and self.predictions.reference.dtype == np.float64
+        if double and matrix is not None and known is targets and matrix.summed:
             return np.float64((matrix.row_sums - matrix.diagonal).sum() / self.total)
         return self._mean(self.forms.of(targets))
 
@@ -314,9 +315,7 @@ def _engine(statistic: PairMean) -> Engine:
 
 
 def _checked_size(option: str, value: Any, estimator: str, chosen: str) -> None:
-    least, example = {"block_size": (2, "2 is the linear-time estimator"), "superdiagonals": (1, "8 for example")}[
-        option
-    ]
+    least, example = _LEAST[option]
     if (value is not None) != (chosen == estimator):
         raise InputError(f"{option} belongs to estimator={estimator!r}, which needs it ({example})")
     if value is not None and (not isinstance(value, int) or value < least):
@@ -359,8 +358,7 @@ def not_definite(kernel: Kernel, predictions: Predictions) -> str:
 class SKCE(PairMean):
     """Squared kernel calibration error, the mean of ``h_ij = k_P(P_i, P_j) <r_i, r_j>`` over pairs of rows.
 
-    Zero for a calibrated model and, with a characteristic kernel, only for one. Its root has the unit of a
-    probability.
+    Zero for a calibrated model and, with a characteristic kernel, only for one. Its root is in units of probability.
 
     Parameters
     ----------
@@ -374,10 +372,9 @@ class SKCE(PairMean):
         spectrum (`kernels.Spectral`), which costs less than sums over components, draws or counts.
         ``lengthscale="median"`` of a kernel between numbers means that standard deviation: targets are not looked at.
     estimator : {"unbiased", "biased", "block", "incomplete"}
-        ``unbiased``: mean over i < j; may be negative, and is not clipped. ``biased``: mean over all i, j,
-        the diagonal included; never negative. ``block``: mean of the unbiased values inside consecutive blocks
-        of `block_size` rows; an incomplete last block is dropped. ``incomplete``: mean over the pairs of rows that are
-        at most `superdiagonals` places apart.
+        ``unbiased``: mean over i < j; may be negative, and is not clipped. ``biased``: mean over all i, j, diagonal
+        included; never negative. ``block``: mean of the unbiased values inside consecutive blocks of `block_size` rows;
+        an incomplete last block is dropped. ``incomplete``: mean over pairs at most `superdiagonals` rows apart.
     block_size : int, optional
         Rows a block, at least 2; 2 is the linear-time estimator. Only for ``block``.
     superdiagonals : int, optional
@@ -397,9 +394,8 @@ class SKCE(PairMean):
     -----
     Case weights w replace the mean over pairs by the mean with weights ``w_i w_j``.
 
-    Cost of exact pairs: O(n^2 m) time and O(n m) memory; of blocks: O(n B m); of R
-    superdiagonals: O(n R m). PyTorch and JAX predictions keep
-    their gradient. Assumes that rows are independent given the predictions.
+    Cost of exact pairs: O(n^2 m) time and O(n m) memory; of blocks: O(n B m); of R superdiagonals: O(n R m). PyTorch
+    and JAX predictions keep their gradient. Assumes that rows are independent given the predictions.
 
     References
     ----------
