@@ -278,10 +278,10 @@ class PreparedPairMean(Prepared):
 
     def estimate(self, targets: np.ndarray) -> Array:
         """Value of the first kernel, with its gradient; in double precision from sums of rows that are known."""
-        known, matrix = self._matrix or (None, None)
-        double = self.statistic.estimator == "unbiased" and self.predictions.reference.dtype == np.float64
-        if double and matrix is not None and known is targets and matrix.summed:
-            return np.float64((matrix.row_sums - matrix.diagonal).sum() / self.total)
+        known, h = self._matrix or (None, None)
+        if h is not None and known is targets and h.summed and self.statistic.estimator == "unbiased":
+            if self.predictions.reference.dtype == np.float64:
+                return np.float64((h.row_sums - h.diagonal).sum() / self.total)
         return self._mean(self.forms.of(targets))
 
     def values(self, targets: np.ndarray) -> np.ndarray:
