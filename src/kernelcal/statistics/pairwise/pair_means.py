@@ -279,10 +279,10 @@ class PreparedPairMean(Prepared):
     def estimate(self, targets: np.ndarray) -> Array:
         """Value of the first kernel, with its gradient; in double precision from sums of rows that are known."""
         known, h = self._matrix or (None, None)
-        if h is not None and known is targets and h.summed and self.statistic.estimator == "unbiased":
-            if self.predictions.reference.dtype == np.float64:
-                return np.float64((h.row_sums - h.diagonal).sum() / self.total)
-        return self._mean(self.forms.of(targets))
+        there = h is not None and known is targets and h.summed and self.statistic.estimator == "unbiased"
+        if h is None or not there or self.predictions.reference.dtype != np.float64:
+            return self._mean(self.forms.of(targets))
+        return np.float64((h.row_sums - h.diagonal).sum() / self.total)
 
     def values(self, targets: np.ndarray) -> np.ndarray:
         """Values of all kernels for targets of shape (B, n)."""
