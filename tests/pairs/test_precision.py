@@ -149,3 +149,13 @@ def test_features_times_means_are_summed_once():
     np.testing.assert_allclose(found, whole.off_diagonal, rtol=1e-12)
     anew = kc.SKCE(prediction_kernel=kc.Laplacian(0.4), engine=kc.Nystrom(20)).prepare(batch).forms
     np.testing.assert_allclose(anew.batch(labels[4:]).off_diagonal, whole.off_diagonal[4:], rtol=1e-12)
+
+
+def test_an_estimate_from_the_rows_of_an_interval_is_in_double_and_says_so(make_data):
+    """`evaluate` walks over all pairs once, for the interval: the estimate is a sum of its rows."""
+    p, y = make_data(9000, 4)
+    found = kc.evaluate(y, p, draws=19)
+    kernel = found.estimate.options["prediction_kernel"]
+    double = kc.skce(y, p, prediction_kernel=kernel, engine=kc.ExactPairs(precision="double"))
+    assert found.estimate.engine == double.engine == "exact pairs"
+    assert float(found.estimate) == pytest.approx(float(double), rel=1e-12)

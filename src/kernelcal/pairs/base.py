@@ -181,6 +181,8 @@ class QuadraticForms(ABC):
     ----------
     label : str
         What computes them, for the result.
+    label_of_rows : str
+        The same of sums of values that are asked for row by row, where it is another.
     bytes_per_draw : int
         Working memory that one more set of targets costs in `batch`.
     held_bytes : int
@@ -198,6 +200,7 @@ class QuadraticForms(ABC):
     """
 
     label: str
+    label_of_rows: str = ""
     bytes_per_draw: int
     held_bytes: int = 0
     made_bytes: int = 0

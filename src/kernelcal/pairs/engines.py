@@ -140,6 +140,8 @@ class ExactPairs(Engine):
         tiles = FeatureTiles(shape, self.threads, kernels, predictions, residual, found)
         if self.precision == "mixed" or (self.precision is None and tiles.n >= SINGLE_FROM):
             tiles.round_values()
+        if tiles.single and self.rows is None:
+            tiles.shape = 2 * shape[0], shape[1]  # values take half the cache, and threads wait less for each other
         return tiles
 
 

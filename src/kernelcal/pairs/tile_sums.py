@@ -168,7 +168,7 @@ class FeatureTiles(Tiles):
         double = isinstance(x, np.ndarray) and x.dtype == np.float64 and isinstance(self.predictions, ClassPredictions)
         self.single = double and not self._wide and _rounds(self.kernels[0])
         if self.single:
-            self.label = f"{Tiles.label}, kernel values in single precision"
+            self.label, self.label_of_rows = f"{Tiles.label}, kernel values in single precision", Tiles.label
 
     @property
     def _wide(self) -> bool:

@@ -282,6 +282,7 @@ class PreparedPairMean(Prepared):
         there = h is not None and known is targets and h.summed and self.statistic.estimator == "unbiased"
         if h is None or not there or self.predictions.reference.dtype != np.float64:
             return self._mean(self.forms.of(targets))
+        self.engine = self.forms.label_of_rows or self.engine
         return np.float64((h.row_sums - h.diagonal).sum() / self.total)
 
     def values(self, targets: np.ndarray) -> np.ndarray:
@@ -368,9 +369,8 @@ class SKCE(PairMean):
         ``k_1 * FiniteKernel(A_1) + k_2 * FiniteKernel(A_2)``.
     target_kernel : Kernel, optional
         k_Y between targets. Default: `Dirac` between class labels; `Gaussian` between numbers and vectors, at the
-        median predicted standard deviation, where the family itself has a closed form (normal laws), else its finite
-        spectrum (`kernels.Spectral`), which costs less than sums over components, draws or counts.
-        ``lengthscale="median"`` of a kernel between numbers means that standard deviation: targets are not looked at.
+        median predicted standard deviation, where the family has a closed form (normal laws), else its finite spectrum
+        (`kernels.Spectral`), which costs less. ``lengthscale="median"`` means that standard deviation.
     estimator : {"unbiased", "biased", "block", "incomplete"}
         ``unbiased``: mean over i < j; may be negative, and is not clipped. ``biased``: mean over all i, j, diagonal
         included; never negative. ``block``: mean of the unbiased values inside consecutive blocks of `block_size` rows;
