@@ -9,6 +9,7 @@ the reference loop are present, with a fused C++ loop that does the same sum.
 from __future__ import annotations
 
 import ctypes
+import os
 import shutil
 import subprocess
 import tempfile
@@ -40,6 +41,7 @@ def fused_loop():
     """Compile the reference loop; None where that is not possible."""
     if not FUSED.exists() or not shutil.which("g++"):
         return None
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # else its threads go on in circles while ours are measured
     library = Path(tempfile.mkdtemp()) / "libfused.so"
     flags = ["-O3", "-march=native", "-ffast-math", "-fopenmp", "-shared", "-fPIC"]
     subprocess.run(["g++", *flags, str(FUSED), "-o", str(library), "-lm"], check=True)

@@ -165,10 +165,11 @@ def _sums_of_classes(case: Case) -> Arrays:
     n, m = p.shape
     residuals = -p
     residuals[np.arange(n), labels] += 1
-    kept = np.flatnonzero(~batch.impossible(labels))  # one wrong zero must not hide the direction of all other rows
+    possible = ~batch.impossible(labels)  # one wrong zero must not hide the direction of all other rows
+    kept = slice(None) if possible.all() else np.flatnonzero(possible)
     logs = np.ascontiguousarray(batch.finite_logs(slice(None)))[kept]
     q, own, y = p[kept], residuals[kept], labels[kept]
-    apart = logs - (q * logs).sum(axis=1, keepdims=True)
+    apart = logs - np.einsum("nk,nk->n", q, logs)[:, None]
     gains = q * apart
     slopes = apart[np.arange(len(q)), y]
     sums = {
@@ -176,7 +177,7 @@ def _sums_of_classes(case: Case) -> Arrays:
         "expected": fixed(p, EXPECTED_BITS),
         "variance": fixed(p * (1 - p), EXPECTED_BITS),
         "varied": fixed(residuals**2, EXPECTED_BITS),
-        "slope": fixed(np.stack([slopes, (gains * apart).sum(axis=1)], axis=1), EXPECTED_BITS),
+        "slope": fixed(np.stack([slopes, np.einsum("nk,nk->n", gains, apart)], axis=1), EXPECTED_BITS),
         "along": fixed(gains, EXPECTED_BITS),
         "away": fixed(own, EXPECTED_BITS),
     }
