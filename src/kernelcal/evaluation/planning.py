@@ -45,7 +45,8 @@ _TILES, _FIRST = 2**25, 2e7  # bytes of tiles; of code that is loaded on first u
 _TARGETS, _JUMPS = 24, 120  # bytes of a number of a draw, and of a row and draw of PIT values with jumps; measured
 _THREADS = 2  # that draw and look at targets beside each other
 _JUMPY = 2**18  # rows times draws of PIT values with jumps at once
-_COUNTED, _COUNTS = 2**24, 3  # rows times draws of the bootstrap at once, and arrays of that size
+_COUNTED = 2**24  # rows times draws of the bootstrap at once
+_COUNTS, _COUNTS_OF_CLASSES = 2.5, 3.0  # arrays of that size; those of classes count surprises too; measured
 _PAIRS = 2_048  # rows whose pairs are kept, in two arrays
 
 
@@ -265,7 +266,8 @@ def _counts(batch: Predictions, draws: int) -> float:
     """Memory of the bootstrap: how often rows are drawn, and all pairs of few rows."""
     n = len(batch)
     pairs = 2 * n * n if n <= _PAIRS else 0
-    return float(8 * (_COUNTS * min(max(draws, DRAWS) * n, _COUNTED) + pairs))
+    arrays = _COUNTS_OF_CLASSES if isinstance(batch, ClassPredictions) else _COUNTS
+    return float(8 * (arrays * min(max(draws, DRAWS) * n, _COUNTED) + pairs))
 
 
 def _held(batch: Predictions) -> float:
