@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -127,14 +128,27 @@ def test_a_reader_that_leaves_is_no_fault(folder):
     assert (done.stdout, done.stderr) == ("141\n", "")
 
 
+TAKES_INTERRUPTS = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a shell ignores them in what runs behind `&`
+
+
 @pytest.mark.parametrize("after", [0.15, 0.4, pytest.param(0.8, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: Path(way[-1]).name)
 def test_an_interrupt_in_the_first_second(folder, way, after):
     many = ["evaluate", "bold.csv", "--draws", "90000000", "--all-draws"]
-    running = subprocess.Popen([*way, *many], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    running = subprocess.Popen(
+        [*way, *many],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=TAKES_INTERRUPTS,
+    )
     time.sleep(after)
     running.send_signal(signal.SIGINT)
-    _, said = running.communicate(timeout=60)
+    try:
+        _, said = running.communicate(timeout=60)
+    finally:
+        running.kill()
     assert (running.returncode, said) == (130, "kernelcal: interrupted\n")
 
 
@@ -144,7 +158,8 @@ def test_only_the_command_takes_interrupts():
     assert not is_command(["train.py"], ["python", "train.py"])
     assert not is_command(["/usr/bin/kernelcal"], ["python", "-c", "from multiprocessing.spawn import spawn_main"])
     code = "import signal, kernelcal; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "True\n"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, preexec_fn=TAKES_INTERRUPTS)
+    assert done.stdout == "True\n"
 
 
 @pytest.mark.slow
