@@ -316,7 +316,8 @@ def _pairs(x: Array, r: Array, weights: Array, lengthscale: float, kernel: str) 
         if tuple(w.shape) != (n,):
             raise InputError(f"weights must have shape ({n},), got {tuple(w.shape)}")
         b, count = w[:, None] * b, xp.sum(w) ** 2 - xp.sum(w * w)
-    squared = xp.clip(_squared(xp, z), min=_ROUNDING * precision(z) / lengthscale**2)
+    squared, least = _squared(xp, z), _ROUNDING * precision(z) / lengthscale**2
+    squared = xp.where(squared > least, squared, xp.full_like(squared, least))
     root = xp.sqrt(squared) if kernel == "laplacian" else None
     k = xp.exp(-squared / 2 if root is None else -root)
     k *= 1 - xp.eye(n, dtype=k.dtype, device=place_of(k))  # in place where a library can: new B x B arrays cost more
