@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import time
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -128,21 +127,22 @@ def test_a_reader_that_leaves_is_no_fault(folder):
     assert (done.stdout, done.stderr) == ("141\n", "")
 
 
-TAKES_INTERRUPTS = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a shell ignores them in what runs behind `&`
+@pytest.fixture
+def takes_interrupts():
+    """A shell ignores interrupts in what runs behind `&`, and children do as their parent: what is handled here, they take.
+
+    Not `preexec_fn`: it forks, which warns where a library has threads.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize("after", [0.15, 0.4, pytest.param(0.8, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: Path(way[-1]).name)
-def test_an_interrupt_in_the_first_second(folder, way, after):
+def test_an_interrupt_in_the_first_second(folder, way, after, takes_interrupts):
     many = ["evaluate", "bold.csv", "--draws", "90000000", "--all-draws"]
-    running = subprocess.Popen(
-        [*way, *many],
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=TAKES_INTERRUPTS,
-    )
+    running = subprocess.Popen([*way, *many], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     time.sleep(after)
     running.send_signal(signal.SIGINT)
     try:
@@ -152,13 +152,13 @@ def test_an_interrupt_in_the_first_second(folder, way, after):
     assert (running.returncode, said) == (130, "kernelcal: interrupted\n")
 
 
-def test_only_the_command_takes_interrupts():
+def test_only_the_command_takes_interrupts(takes_interrupts):
     assert is_command(["/usr/bin/kernelcal"], ["python", "/usr/bin/kernelcal", "evaluate"])
     assert is_command(["-m"], ["python", "-m", "kernelcal", "evaluate"])
     assert not is_command(["train.py"], ["python", "train.py"])
     assert not is_command(["/usr/bin/kernelcal"], ["python", "-c", "from multiprocessing.spawn import spawn_main"])
     code = "import signal, kernelcal; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, preexec_fn=TAKES_INTERRUPTS)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout == "True\n"
 
 
