@@ -129,7 +129,7 @@ def test_a_reader_that_leaves_is_no_fault(folder):
 
 @pytest.fixture
 def takes_interrupts():
-    """A shell ignores interrupts in what runs behind `&`, and children do as their parent: what is handled here, they take.
+    """A shell ignores interrupts in what runs behind `&`, and children do as their parent: what it handles, they take.
 
     Not `preexec_fn`: it forks, which warns where a library has threads.
     """
