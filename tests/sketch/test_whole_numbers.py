@@ -14,9 +14,10 @@ from kernelcal.errors import InputError
 from kernelcal.inference import keyed_words
 from kernelcal.predictions import MultivariateNormal
 from kernelcal.randomness import generator_of
-from kernelcal.sketch import Sketch, draws, exact, moments, products, sums
+from kernelcal.sketch import Sketch, draws, exact, moments, products, sums, turns
 from kernelcal.sketch.draws import ClassLaws, DrawnLabels, RowWords
-from kernelcal.sketch.products import WholeFeatures, diagonal_bits, refuse_unknown, residual_bits
+from kernelcal.sketch.products import ClassTotals, WholeFeatures, diagonal_bits, refuse_unknown, residual_bits
+from kernelcal.sketch.turns import Turns
 
 KERNEL, ENGINE = kc.Laplacian(0.3), kc.RandomFourier(5, rng=3)
 
@@ -90,35 +91,116 @@ def test_a_key_owns_its_words():
     np.testing.assert_array_equal(words.uniforms(ids, 3, 2)[:, order], words.uniforms(ids[order], 3, 2))
 
 
+def drawn_labels(batch, y, draws, rng=1, rows=None):
+    """Labels of all rows, whatever their groups."""
+    words = RowWords(rng)
+    turns, rows = words.turns(draws), np.arange(len(y)) if rows is None else rows
+    own = words.of(rows, 4)
+    return DrawnLabels(words, ClassLaws.of(batch), np.asarray(y), rows, turns, own, turns.groups_of(own[:, 1]))
+
+
+@pytest.fixture
+def small_circle(monkeypatch):
+    """Circles of few cells, where fractions of cells decide many labels; returns what makes them so."""
+
+    def small(bits):
+        Turns.of.cache_clear()
+        for module in (draws, turns, products):
+            monkeypatch.setattr(module, "CIRCLE_BITS", bits)
+
+    yield small
+    Turns.of.cache_clear()
+
+
+SHARES = np.array([0.31, 0.0, 0.44, 1e-9, 0.25 - 1e-9, 0.0])
+
+
 @pytest.mark.parametrize("bits", [31, 3])
-def test_labels_follow_their_probabilities(bits, monkeypatch):
-    """Also where cells are so few that fractions of cells decide many labels; what has probability 0 is never drawn."""
-    monkeypatch.setattr(draws, "_BITS", bits)
-    p = np.array([0.31, 0.0, 0.44, 1e-9, 0.25 - 1e-9, 0.0])
-    batch = kc.Categorical(np.tile(p, (50, 1)))
-    drawn = DrawnLabels(RowWords(1), ClassLaws.of(batch), np.zeros(50, dtype=int), range(50), 4001)
-    labels = drawn.every()[:, 1:]
-    counts = np.bincount(labels.ravel(), minlength=6)
-    assert counts[[1, 3, 5]].sum() <= 1
-    kept = [0, 2, 4]
-    assert chisquare(counts[kept], counts.sum() * p[kept] / p[kept].sum()).pvalue > 1e-4
-    for k in range(1, 6):
-        ones = np.empty((50, 4002), dtype=np.float32)
-        drawn.at_least(k, ones)
-        np.testing.assert_array_equal(ones[:, 1:], labels >= k)
-        assert not ones[:, 0].any()
+def test_labels_follow_their_probabilities(bits, small_circle):
+    """Those of every draw, and what has probability 0 is never drawn."""
+    small_circle(bits)
+    n = 20_000 if bits > 3 else 1_000
+    y = np.random.default_rng(0).choice(6, n, p=SHARES)
+    labels = drawn_labels(kc.Categorical(np.tile(SHARES, (n, 1))), y, 6).every()
+    for draw in labels.T:
+        counts = np.bincount(draw, minlength=6)
+        assert counts[[1, 3, 5]].sum() <= 1
+        kept = [0, 2, 4]
+        assert chisquare(counts[kept], counts.sum() * SHARES[kept] / SHARES[kept].sum()).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("bits", [31, 3])
+def test_observed_and_drawn_labels_can_change_places(bits, small_circle):
+    """On average over seeds a row has one class and is drawn as the other as often as the other way round."""
+    small_circle(bits)
+    rng, seeds, n = np.random.default_rng(3), 300, 60 if bits > 3 else 15
+    batch = kc.Categorical(np.tile(SHARES, (n, 1)))
+    differences = np.zeros((seeds, 4, 4, 3))
+    for seed in range(seeds):
+        labels = drawn_labels(batch, rng.choice(6, n, p=SHARES), 3, rng=seed).every()
+        for first in range(4):
+            for second in range(first):
+                for k, (a, b) in enumerate(((0, 2), (0, 4), (2, 4))):
+                    one, other = labels[:, first], labels[:, second]
+                    difference = ((one == a) & (other == b)).sum() - ((one == b) & (other == a)).sum()
+                    differences[seed, first, second, k] = difference
+    error = differences.std(axis=0) / math.sqrt(seeds)
+    assert (np.abs(differences.mean(axis=0)) <= 3.7 * error).all()  # 18 of them
+    assert (error > 0).sum() == 18
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 10, 19, 199])
+def test_two_draws_lie_everywhere_apart(number):
+    """Over the groups their distance is every turn but 0 once, up to its direction."""
+    found = RowWords(5).turns(number)
+    prime = found.before.shape[1] - 1
+    turn = np.rint(found.cells * (prime / 2**31)).astype(int)
+    assert turn.shape == (max(1, (prime - 1) // 2), number + 1)
+    for b, c in ((0, 1), (number - 1, number), (0, number)):
+        apart = (turn[:, b] - turn[:, c]) % prime
+        if b != c:
+            assert sorted(np.minimum(apart, prime - apart).tolist()) == list(range(1, len(turn) + 1))
+    for group, (cells, places) in enumerate(zip(found.cells[:, 1:], found.places, strict=True)):
+        np.testing.assert_array_equal(np.argsort(places), np.argsort(cells))
+        at = np.array([0, 1, 2**30, 2**31 - 1, 2**31, int(cells[0]), int(cells[0]) + 1], dtype=np.int64)
+        np.testing.assert_array_equal(found.first_after(group, at), (cells < at[:, None]).sum(axis=1))
+
+
+@pytest.mark.parametrize("bits", [31, 10])
+@pytest.mark.parametrize(("classes", "number"), [(2, 1), (2, 19), (3, 2), (6, 30), (40, 9)])
+def test_sums_by_turns_are_those_of_labels(classes, number, bits, small_circle, monkeypatch):
+    """Also where classes have no cells, outcomes were ruled out, and cells belong to no class."""
+    small_circle(bits)
+    rng = np.random.default_rng(classes)
+    p = rng.dirichlet(np.full(classes, 0.3), 900)
+    p[:200], p[:100, 0], p[100:200, -1] = 0, 1, 1
+    y = (rng.random(900)[:, None] > np.cumsum(p, axis=1)).sum(axis=1).clip(max=classes - 1)
+    y[:3] = classes - 1
+    batch = kc.Bernoulli(p[:, 1].copy()) if classes == 2 else kc.Categorical(p)
+    found = {}
+    for turned in (True, False):
+        monkeypatch.setattr(ClassTotals, "turning_pays", lambda self, rows, turned=turned: turned)
+        sketch = Sketch(KERNEL, engine=ENGINE, draws=number, rng=2, second_moments=False)
+        found[turned] = sketch.update(y, batch).arrays()
+    for name, expected in found[False].items():
+        np.testing.assert_array_equal(found[True][name], expected)
+
+
+@pytest.mark.parametrize("classes", [12, 13])
+def test_products_of_labels_are_those_of_rows(classes, monkeypatch):
+    p = np.random.default_rng(0).dirichlet(np.ones(classes), 50)
+    found = []
+    for most in (12, 1):
+        monkeypatch.setattr(products, "_PRODUCTS_UP_TO", most)
+        monkeypatch.setattr(products, "_TOGETHER", 2**8)
+        found.append(Sketch(KERNEL, engine=ENGINE, draws=19).update(np.arange(50) % classes, kc.Categorical(p)))
+    assert found[0].to_bytes() == found[1].to_bytes()
 
 
 def test_an_outcome_that_was_ruled_out_is_counted_as_it_is():
     """By its label, though no cell belongs to it."""
     batch = kc.Categorical(np.array([[0.5, 0.0, 0.5]] * 4))
-    drawn = DrawnLabels(RowWords(1), ClassLaws.of(batch), np.array([0, 1, 2, 1]), range(4), 3)
-    ones = np.empty((4, 4), dtype=np.float32)
-    drawn.at_least(1, ones)
-    np.testing.assert_array_equal(ones[:, 0], [0, 1, 1, 1])
-    drawn.at_least(2, ones)
-    np.testing.assert_array_equal(ones[:, 0], [0, 0, 1, 0])
-    np.testing.assert_array_equal(drawn.every()[:, 0], [0, 1, 2, 1])
+    np.testing.assert_array_equal(drawn_labels(batch, [0, 1, 2, 1], 3).every()[:, 0], [0, 1, 2, 1])
 
 
 # ---- features and sums, in plain Python
@@ -145,15 +227,25 @@ def _phi(batch, engine):
     return found
 
 
-def _labels(p, row, rng, number):
+def _labels(p, y, row, rng, number):
+    """Drawn labels of a row, from its place on the circle and the turns of its group."""
     key = generator_of(rng, "draws of a sketch").integers(2**64, size=2, dtype=np.uint64)
-    counts = -(-number // 8)
-    counter = np.array([row * counts, 0, 0, 0], dtype=np.uint64)
-    words = [int(w) for w in np.random.Philox(key=key, counter=counter).random_raw(4 * counts)]
-    cells = [half >> 1 for word in words for half in (word % 2**32, word >> 32)]
+
+    def words(count, stream, many):
+        counter = np.array([count, 0, stream, 0], dtype=np.uint64)
+        return [int(w) for w in np.random.Philox(key=key, counter=counter).random_raw(many)]
+
+    prime = next(n for n in range(number + 1, 10**6) if n > 1 and all(n % k for k in range(2, n)))
+    order = words(0, 2, prime)
+    injection = sorted(range(prime), key=order.__getitem__)
+    place, group, *_ = words(row, 0, 4)
+    group = 1 + ((group >> 32) * ((prime - 1) // 2) >> 32)
     ends, whole = 0, np.cumsum(p)[-1]
-    bounds = [ends := ends + math.floor(v / whole * 2**31) for v in p]
-    return [sum(cell >= bound for bound in bounds[:-1]) for cell in cells[:number]]
+    bounds = [0, *(ends := ends + math.floor(v / whole * 2**31) for v in p)]
+    place = bounds[y] + (place * (bounds[y + 1] - bounds[y]) >> 64)
+    turns = [(group * step % prime << 31) // prime for step in injection]
+    cells = [(place - turns[0] + turn) % 2**31 for turn in turns[1 : number + 1]]
+    return [sum(cell >= bound for bound in bounds[1:-1]) for cell in cells]
 
 
 @pytest.mark.parametrize("classes", [2, 4, 30])
@@ -171,7 +263,7 @@ def test_sums_are_those_of_plain_python(classes):
     for i in range(n):
         probabilities = [round(v * 2**31) for v in p[i].tolist()]
         size = sum(v * v for v in phi[i]) / (5 * 4**12)
-        for b, label in enumerate([int(y[i]), *_labels(p[i], int(rows[i]), 2, number)]):
+        for b, label in enumerate([int(y[i]), *_labels(p[i], int(y[i]), int(rows[i]), 2, number)]):
             totals[label, b] += phi[i]
             q = [v / 2**31 for v in probabilities]
             if classes == 2:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from kernelcal.inference import WORDS, keyed_words, philox_words
 from kernelcal.predictions import ClassPredictions
 from kernelcal.randomness import generator_of
+from kernelcal.sketch.turns import CIRCLE_BITS, Turns
 
 __all__ = ["ClassLaws", "DrawnLabels", "RowWords"]
 
 
-_BITS = 31  # of the number by which a label is drawn
 _HALF = np.uint64(32)
 _MASK = np.uint64(2**32 - 1)
 _LONG = 8  # rows of a run on average, from which on runs are drawn one after the other
+_FEW = 24  # classes, up to which all draws are compared with the start of one class after the other
 
 
 class RowWords:
@@ -28,6 +28,10 @@ class RowWords:
 
     def __init__(self, rng: int) -> None:
         self._key = generator_of(rng, "draws of a sketch").integers(2**64, size=2, dtype=np.uint64)
+
+    def turns(self, draws: int) -> Turns:
+        """Turns of the draws, of the same seed."""
+        return Turns.of((int(self._key[0]), int(self._key[1])), draws)
 
     def of(self, rows: range | np.ndarray, number: int, stream: int = 0) -> np.ndarray:
         """So many words of every row, shape (n, number), of a stream; a row has up to 2^34 of them."""
@@ -76,14 +80,13 @@ class RowWords:
 
 @dataclass(frozen=True, eq=False)
 class ClassLaws:
-    """Laws of labels, each cut into 2^31 cells.
+    """Laws of labels as arcs of a circle of 2^31 cells.
 
     Attributes
     ----------
-    starts : numpy.ndarray of uint32, shape (n, m - 1)
-        First cell of classes 1 to m - 1: class k has the ``floor(2^31 p_k)`` cells that lie wholly in it.
-    left : numpy.ndarray of uint32, shape (n,)
-        First of the few cells, fewer than m, that belong to no class: there the fractions decide.
+    starts : numpy.ndarray of int64, shape (n, m + 1)
+        First cell of every class, which has the ``floor(2^31 p_k)`` cells up to the next; the last entry is the first
+        of the few cells, fewer than m, that belong to no class: there the fractions decide.
     fractions : numpy.ndarray of shape (n, m)
         What the cells leave of ``2^31 p_k``.
 
@@ -94,7 +97,6 @@ class ClassLaws:
     """
 
     starts: np.ndarray
-    left: np.ndarray
     fractions: np.ndarray
 
     @classmethod
@@ -103,20 +105,40 @@ class ClassLaws:
         p = batch.table()
         whole = np.cumsum(p, axis=1)[:, -1:]
         fractions = p / whole
-        fractions *= 2.0**_BITS
+        fractions *= 2.0**CIRCLE_BITS
         cells = np.floor(fractions)
         fractions -= cells
-        ends = np.cumsum(cells, axis=1)
-        return cls(ends[:, :-1].astype(np.uint32), ends[:, -1].astype(np.uint32), fractions)
+        starts = np.zeros((len(p), p.shape[1] + 1), dtype=np.int64)
+        np.cumsum(cells, axis=1, out=starts[:, 1:], dtype=np.int64)
+        return cls(starts, fractions)
 
-    @property
-    def classes(self) -> int:
-        """Number of classes m."""
-        return self.fractions.shape[1]
+    def places(self, labels: np.ndarray, words: np.ndarray) -> np.ndarray:
+        """A place of every observed label, uniform among the cells that it may come from: shape (n,).
+
+        Of the four words of a row, shape (n, 4), the first and the last two are used. An outcome that was ruled out
+        comes from nowhere, and has a place anywhere.
+        """
+        rows, circle = np.arange(len(labels)), 2**CIRCLE_BITS
+        first = self.starts[rows, labels]
+        cells = self.starts[rows, labels + 1] - first
+        places = first + _part_of(words[:, 0], cells)
+        weights = cells + self.fractions[rows, labels]
+        shared = np.flatnonzero((words[:, 2] >> np.uint64(11)) * 2.0**-53 * weights >= cells)
+        left = self.starts[shared, -1]
+        none = (weights[shared] == 0) | (left >= circle)
+        left[none] = 0
+        places[shared] = left + _part_of(words[shared, 3], circle - left)
+        return places
+
+
+def _part_of(words: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """Uniform whole numbers below `numbers`, up to 2^31, from 64 random bits each: the high half of their product."""
+    factors = numbers.astype(np.uint64)
+    return (((words >> _HALF) * factors + (((words & _MASK) * factors) >> _HALF)) >> _HALF).astype(np.int64)
 
 
 class DrawnLabels:
-    """Labels of some rows, the observed ones and B drawn ones, a class at a time.
+    """Labels of some rows, the observed ones and B drawn ones.
 
     Parameters
     ----------
@@ -128,45 +150,87 @@ class DrawnLabels:
         Observed.
     rows : range or numpy.ndarray
         Numbers of the rows.
-    draws : int
-        Number B.
+    turns : Turns
+        Of the draws.
+    own : numpy.ndarray of uint64, shape (n, 4)
+        Words of the rows.
+    groups : numpy.ndarray of shape (n,)
+        Their groups.
     """
 
-    def __init__(self, words: RowWords, laws: ClassLaws, labels: np.ndarray, rows: Any, draws: int) -> None:
-        self.laws = laws
-        self.cells = np.empty((len(labels), draws + 1), dtype=np.uint32)
-        np.right_shift(words.halves(rows, draws), 32 - _BITS, out=self.cells[:, 1:])
-        self.cells[:, 0] = 0
-        self._labels, self._decided = labels, self._decide(words, rows)
+    def __init__(
+        self,
+        words: RowWords,
+        laws: ClassLaws,
+        labels: np.ndarray,
+        rows: range | np.ndarray,
+        turns: Turns,
+        own: np.ndarray,
+        groups: np.ndarray,
+    ) -> None:
+        self.laws, self.labels, self.turns, self.groups = laws, labels, turns, groups
+        self._words, self._rows = words, rows
+        unturned = laws.places(labels, own) - turns.cells[groups, 0]
+        self.places = unturned & (2**CIRCLE_BITS - 1)  # which draw b turns by its cells
 
-    def _decide(self, words: RowWords, rows: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Places of the draws that fell into a cell of no class, and their labels: a few of 2^31."""
-        none = np.zeros(0, dtype=np.intp)
-        if int(self.cells.max()) < 2**_BITS - self.laws.classes:
-            return none, none, none
-        i, b = np.nonzero(self.cells >= self.laws.left[:, None])
-        found = np.empty(len(i), dtype=np.intp)
-        for k, (row, draw) in enumerate(zip(i.tolist(), b.tolist(), strict=True)):
-            number = rows[row : row + 1]
-            more = words.halves(number, self.cells.shape[1] - 1, stream=1)[0, draw - 1]
-            ends = np.cumsum(self.laws.fractions[row])
-            found[k] = np.searchsorted(ends / ends[-1], int(more) * 2.0**-32, side="right")
-        return i, b, found
-
-    def at_least(self, k: int, out: np.ndarray) -> None:
-        """Write 1 where the label is class k or a later one, else 0, shape (n, B + 1); the observed ones come first."""
-        np.greater_equal(self.cells, self.laws.starts[:, k - 1 : k], out=out, casting="unsafe")
-        out[:, 0] = self._labels >= k
-        i, b, found = self._decided
-        if len(i):
-            out[i, b] = found >= k
+    @property
+    def classes(self) -> int:
+        """Number of classes m."""
+        return self.laws.fractions.shape[1]
 
     def every(self) -> np.ndarray:
         """All labels, shape (n, B + 1)."""
-        found = np.empty(self.cells.shape, dtype=np.min_scalar_type(self.laws.classes - 1))
-        for row, starts in enumerate(self.laws.starts):
-            found[row] = np.searchsorted(starts, self.cells[row], side="right")
-        found[:, 0] = self._labels
-        i, b, decided = self._decided
-        found[i, b] = decided
+        starts, m = self.laws.starts.astype(np.uint32), self.classes
+        cells = self.turns.cells[self.groups]
+        cells += self.places.astype(np.uint32)[:, None]
+        cells &= np.uint32(2**CIRCLE_BITS - 1)
+        found = np.zeros(cells.shape, dtype=np.min_scalar_type(m))
+        if m <= _FEW:
+            for k in range(1, m):
+                found += cells >= starts[:, k : k + 1]
+        else:
+            for row, own in enumerate(starts[:, 1:-1]):
+                found[row] = np.searchsorted(own, cells[row], side="right")
+        if int(cells.max()) >= int(starts[:, -1].min()):
+            i, b = np.nonzero(cells >= starts[:, -1:])
+            found[i, b] = self._decided(i, b)
+        found[:, 0] = self.labels
+        return found
+
+    def changes(self, group: int) -> np.ndarray:
+        """Tell after how many draws of a group, in the order of their turns, a row comes to a class: shape (n, m).
+
+        To class 0 it comes where the circle is closed.
+        """
+        to = self.laws.starts[:, :-1] - self.places[:, None]
+        to[:, 1:][to[:, 1:] < 0] += 2**CIRCLE_BITS
+        to[:, 0] += 2**CIRCLE_BITS
+        return self.turns.first_after(group, to)
+
+    def unturned(self) -> np.ndarray:
+        """Labels of a draw that does not turn, shape (n,)."""
+        return np.asarray((self.laws.starts[:, 1:-1] < self.places[:, None]).sum(axis=1))
+
+    def undecided(self, group: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Rows and draws of a group whose cells belong to no class, and their labels: a few of 2^31.
+
+        Of a row at most one draw falls there, if the turns lie further apart than m cells.
+        """
+        left, circle = self.laws.starts[:, -1], 2**CIRCLE_BITS
+        to = (left - self.places) & (circle - 1)
+        prime = self.turns.before.shape[1] - 1
+        turn = (to * prime + (circle - 1)) >> CIRCLE_BITS
+        i = np.flatnonzero((turn << CIRCLE_BITS) // prime - to < circle - left)
+        matches = self.turns.cells[group, 1:] == ((turn[i] % prime << CIRCLE_BITS) // prime)[:, None]
+        row, draw = np.nonzero(matches)
+        return i[row], draw + 1, self._decided(i[row], draw + 1)
+
+    def _decided(self, i: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Labels of draws b of rows i that fell into a cell of no class, by their fractions."""
+        found = np.empty(len(i), dtype=np.intp)
+        draws = self.turns.cells.shape[1] - 1
+        for k, (row, draw) in enumerate(zip(i.tolist(), b.tolist(), strict=True)):
+            more = self._words.halves(self._rows[row : row + 1], draws, stream=1)[0, draw - 1]
+            ends = np.cumsum(self.laws.fractions[row])
+            found[k] = np.searchsorted(ends / ends[-1], int(more) * 2.0**-32, side="right")
         return found

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 
-from kernelcal.arrays import Array, like, namespace, place_of, to_numpy
+from kernelcal.arrays import Array, like, namespace, place_of, row_slices, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.kernels import (
     Dirac,
@@ -25,10 +26,10 @@ from kernelcal.predictions import ClassPredictions, Predictions
 from kernelcal.residuals import FeatureResidual
 from kernelcal.sketch.draws import DrawnLabels
 from kernelcal.sketch.exact import digits_of, in_units, products
+from kernelcal.sketch.turns import CIRCLE_BITS, Turns
 
 __all__ = [
     "BLOCK",
-    "DENSE_UP_TO",
     "FEATURE_BITS",
     "PROBABILITY_BITS",
     "ClassGram",
@@ -45,14 +46,15 @@ __all__ = [
 
 
 BLOCK = 1_024  # rows, whose products are exact: of features and probabilities, 12 + 31 + 10 bits
-DENSE_UP_TO = 24  # classes; above, adding rows label by label beats a matrix product with a column a draw
 FEATURE_BITS, PROBABILITY_BITS, RESIDUAL_BITS = 12, 31, 16
 _TURN = 2**16  # places of a cosine
 _WAVE_BITS, _POINT_BITS = 25, 26  # of a frequency and of each half of a coordinate: their products add up exactly
 _BOUNDED = (Euclidean, Hellinger, TotalVariation)  # whose coordinates of class predictions lie between -2 and 2
 _DIGIT = 12  # bits of the two columns that make up the diagonal
 _SLACK = 1e-6  # of a bit: what a bound is off by rounding
-_ALIGNED = 8  # columns of a product
+_TOGETHER = 2**18  # sums in single precision: what a cache holds of them
+_PRODUCTS_UP_TO = 12  # classes; above, adding rows label by label beats a matrix product a class
+_ROWS_OF_A_GROUP = 96  # from which on a group is worth its own steps
 
 
 @lru_cache(maxsize=1)
@@ -199,72 +201,95 @@ class ClassTotals:
         In units of 2^-bits.
     """
 
-    def __init__(self, classes: int, draws: int, features: int, bits: int) -> None:
-        self.classes, self.bits, self.size = classes, bits, features
-        self._sums = np.zeros((classes - 1, draws + 1, self._width))  # of whole numbers below 2^53
-        self._constant = 0
-        self._ones = np.empty((BLOCK, draws + 1), dtype=np.float32)
-        self._columns = np.zeros((BLOCK, self._width), dtype=np.float32)
-        self._product = np.empty((draws + 1, self._width), dtype=np.float32)
-        self._diagonal = np.zeros(draws + 1)
+    def __init__(self, classes: int, turns: Turns, features: int, bits: int) -> None:
+        self.classes, self.turns, self.bits = classes, turns, bits
+        draws = turns.places.shape[1]
+        self._diagonal = np.zeros(draws + 1)  # all of them sums of whole numbers below 2^53
+        self._by_label = np.zeros((classes, draws + 1, features))  # of class 0 some only: nobody asks for it
+        self._changes: np.ndarray | None = None  # of draws: sums over rows that came to a class
+        self._unturned = np.zeros((classes, features))
 
-    @property
-    def _width(self) -> int:
-        """Columns of a product: features and two digits of the diagonal, or features alone."""
-        return -(-(self.size + 2) // _ALIGNED) * _ALIGNED if self.classes <= DENSE_UP_TO else self.size
+    def turning_pays(self, rows: int) -> bool:
+        """Tell whether so many rows are better grouped by their turns than labelled draw by draw."""
+        apart = self.turns.before.shape[1] * self.classes < 2**CIRCLE_BITS
+        return apart and rows >= self.turns.groups * max(_ROWS_OF_A_GROUP, 6 * self.classes)
 
     def add(self, phi: np.ndarray, squares: np.ndarray, labels: DrawnLabels, place: Array | None = None) -> None:
         """Add a block of rows: `squares` has ``|phi|^2 |r|^2`` of every label, shape (n, m)."""
-        own = in_units(squares, self.bits)
+        own, every = in_units(squares, self.bits), labels.every()
+        self._diagonal += np.take_along_axis(own, every.astype(np.intp), axis=1).sum(axis=0)
         if place is not None:
-            self._add_elsewhere(phi, own, labels.every(), place)
-        elif self.classes <= DENSE_UP_TO:
-            self._add_products(phi, own, labels)
+            self._add_elsewhere(phi, every, place)
+        elif self.classes <= _PRODUCTS_UP_TO:
+            self._add_products(phi, every)
         else:
-            self._add_by_label(phi, own, labels.every())
+            self._add_row_by_row(phi, every)
 
-    def _add_products(self, phi: np.ndarray, own: np.ndarray, labels: DrawnLabels) -> None:
-        """Add ``1[y >= k]`` times features, and times the step of the diagonal from class k - 1 to class k."""
-        n, d = phi.shape
-        self._constant += int(own[:, 0].sum())
-        ones, columns = self._ones[:n], self._columns[:n]
-        columns[:, :d] = phi
+    def _add_products(self, phi: np.ndarray, labels: np.ndarray) -> None:
+        ones, product = np.empty(labels.shape, dtype=np.float32), np.empty(self._by_label[0].shape, dtype=np.float32)
         for k in range(1, self.classes):
-            step = own[:, k] - own[:, k - 1]
-            columns[:, d] = high = np.floor(step * 2.0**-_DIGIT)
-            columns[:, d + 1] = step - high * 2.0**_DIGIT
-            labels.at_least(k, ones)
-            self._sums[k - 1] += np.matmul(ones.T, columns, out=self._product)
+            np.equal(labels, k, out=ones, casting="unsafe")
+            self._by_label[k] += np.matmul(ones.T, phi, out=product)
 
-    def _add_by_label(self, phi: np.ndarray, own: np.ndarray, labels: np.ndarray) -> None:
-        from scipy import sparse  # imported when needed: it would be a third of the time to import kernelcal
+    def _add_row_by_row(self, phi: np.ndarray, labels: np.ndarray) -> None:
+        step = max(1, _TOGETHER // (self.classes * phi.shape[1]))  # draws whose sums lie in the cache
+        for draws in row_slices(labels.shape[1], step):
+            number = labels[:, draws].shape[1]
+            chosen = labels[:, draws].astype(np.int32) * number + np.arange(number, dtype=np.int32)
+            found = _sums_at(chosen, self.classes * number, phi)
+            self._by_label[:, draws] += found.reshape(self.classes, number, -1)
 
-        n = len(phi)
-        ones, rows = np.ones(n, dtype=np.float32), np.arange(n)
-        self._diagonal += np.take_along_axis(own, labels.astype(np.intp), axis=1).sum(axis=0)
-        for b, label in enumerate(labels.T):
-            self._sums[:, b] += (sparse.csr_matrix((ones, (label, rows)), shape=(self.classes, n)) @ phi)[1:]
+    def add_turned(self, phi: np.ndarray, squares: np.ndarray, labels: DrawnLabels, group: int) -> None:
+        """The same of rows of one group: sums of what comes to a class, up to every draw in the order of the turns."""
+        m, draws, places = self.classes, self.turns.places.shape[1], self.turns.places[group]
+        own, rows = in_units(squares, self.bits), np.arange(len(phi))
+        changes, unturned = labels.changes(group), labels.unturned()
+        chosen = changes * m + np.arange(m, dtype=np.int32)
+        found = _sums_at(chosen, (draws + 1) * m, phi).reshape(draws + 1, -1)
+        sums = list(found)
+        for before, now in pairwise(sums):
+            np.add(now, before, out=now)
+        if self._changes is None:
+            self._changes = np.zeros((draws, m * phi.shape[1]))
+        self._changes += found.take(places, axis=0)
+        both = np.stack([unturned, m + labels.labels], axis=1).astype(np.int32)
+        ends = _sums_at(both, 2 * m, phi).reshape(2, m, -1)
+        self._unturned += ends[0]
+        self._by_label[:, 0] += ends[1]
+        steps = own - np.roll(own, 1, axis=1)
+        turned = np.cumsum(np.bincount(changes.ravel(), steps.ravel(), minlength=draws + 1))
+        self._diagonal[1:] += turned[places] + own[rows, unturned].sum()
+        self._diagonal[0] += own[rows, labels.labels].sum()
+        for i, b, label in zip(*labels.undecided(group), strict=True):
+            self._by_label[label, b] += phi[i]
+            self._by_label[m - 1, b] -= phi[i]  # whose arc lies before these cells
+            self._diagonal[b] += own[i, label] - own[i, m - 1]
 
-    def _add_elsewhere(self, phi: np.ndarray, own: np.ndarray, labels: np.ndarray, place: Array) -> None:
+    def _add_elsewhere(self, phi: np.ndarray, labels: np.ndarray, place: Array) -> None:
         """The same on an accelerator, in double precision, where products of whole numbers are exact too."""
-        self._diagonal += np.take_along_axis(own, labels.astype(np.intp), axis=1).sum(axis=0)
         xp, features = namespace(place), like(phi.astype(np.float64), place)
         there = xp.asarray(np.ascontiguousarray(labels.T).astype(np.int64), device=place_of(place))
         for k in range(1, self.classes):
-            chosen = xp.astype(there == k, features.dtype) @ features
-            self._sums[k - 1, :, : self.size] += to_numpy(chosen)
-        self._by_label = True
-
-    _by_label = False
+            self._by_label[k] += to_numpy(xp.astype(there == k, features.dtype) @ features)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Both sums in 64 bits."""
-        diagonal, totals = self._diagonal, self._sums[:, :, : self.size]
-        if self.classes <= DENSE_UP_TO and not self._by_label:
-            high, low = self._sums[:, :, self.size].sum(axis=0), self._sums[:, :, self.size + 1].sum(axis=0)
-            diagonal = self._constant + np.ldexp(high, _DIGIT) + low
-            totals = totals - np.concatenate([totals[1:], np.zeros_like(totals[:1])])
-        return {"totals": totals.astype(np.int64), "diagonal": diagonal.astype(np.int64)}
+        totals = self._by_label[1:]
+        if self._changes is not None:
+            came = self._changes.reshape(-1, *self._unturned.shape).swapaxes(0, 1)
+            totals[:, 1:] += came[1:] + self._unturned[1:, None]
+            totals[:-1, 1:] -= came[2:]  # who left for the next class
+            totals[-1, 1:] -= came[0]  # and from the last one, where the circle is closed
+        return {"totals": totals.astype(np.int64), "diagonal": self._diagonal.astype(np.int64)}
+
+
+def _sums_at(places: np.ndarray, number: int, phi: np.ndarray) -> np.ndarray:
+    """Sums of features over rows at the places that each row names, shape (n, any), from 0 to `number` - 1."""
+    from scipy import sparse  # imported when needed: it would be a third of the time to import kernelcal
+
+    n, each = places.shape
+    ones, starts = np.ones(places.size, dtype=np.float32), np.arange(0, places.size + 1, each, dtype=np.int32)
+    return np.asarray(sparse.csc_matrix((ones, places.ravel(), starts), shape=(number, n)) @ phi)
 
 
 def means_of(phi: np.ndarray, whole: np.ndarray) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,9 @@ import numpy as np
 from kernelcal.arrays import as_array, on_accelerator, resident, row_slices, to_numpy
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
+from kernelcal.inference import WORDS
 from kernelcal.kernels import QuantileLevels, Stationary
-from kernelcal.pairs import one_thread, thread_count, threaded_map
+from kernelcal.pairs import one_blas_thread, one_thread, thread_count, threaded_map
 from kernelcal.predictions import Bernoulli, Categorical, ClassPredictions, Predictions
 from kernelcal.residuals import ClassResidual, FeatureResidual, residual_of
 from kernelcal.sketch.directions import EXPECTED_BITS, direction_numbers, direction_shapes
@@ -58,7 +59,7 @@ __all__ = [
 
 
 Arrays = dict[str, np.ndarray]
-_PART = 2**14  # rows of a task, at least
+_PART, _MOST = 2**14, 2**17  # rows of a task, at least and at most
 _DIGITS = {"means", "log_score", "brier_score", "expected", "variance", "varied", "slope", "along", "away", "joint"}
 _DIGITS |= {"observed", "products", "sharp products", "places", "sides", "claims"}
 _DIGITS |= {"surprised", "moment", "covariance", "lengthened", "squares", "lengths"}
@@ -129,8 +130,9 @@ def sums_of(case: Case, placed: Any, rows: range | np.ndarray, settings: Setting
             return task.sums(case[part], rows[part])
 
     total: Arrays = {}
-    for found in threaded_map(sums, row_slices(n, -(-n // tasks)), None):
-        total = added(total, found)
+    with one_blas_thread():  # of products as short as these its threads wait longer than they work
+        for found in threaded_map(sums, row_slices(n, min(-(-n // tasks), _MOST)), None):
+            total = added(total, found)
     return total
 
 
@@ -146,6 +148,7 @@ class _Task:
         self.settings, self.subject, self.place = settings, subject, place
         self.features = WholeFeatures(settings.engine, settings.prediction_kernel, one)
         self.words = RowWords(settings.rng)
+        self.turns = self.words.turns(settings.draws)
         self.dimension = residual_of(one, subject.target_kernel).dimension
         self.most = _most(subject)
 
@@ -161,21 +164,30 @@ class _Task:
         batch, d, one = case.predictions, self.settings.engine.frequencies, self.subject.family == Bernoulli.__name__
         m, kept = batch.n_classes, slice(1, 2) if one else slice(None)
         gram = ClassGram.of(self.subject.target_kernel, m, self.most)
-        totals = ClassTotals(m, self.settings.draws, d, diagonal_bits(self.most))
+        totals = ClassTotals(m, self.turns, d, diagonal_bits(self.most))
         moments = ClassMoments(gram, batch, d) if self.subject.second_moments else None
         features, means = np.zeros(d), np.zeros((2, 1 if one else m, d), dtype=np.int64)
-        for part in row_slices(len(case), BLOCK):
+        numbers = np.arange(rows.start, rows.stop) if isinstance(rows, range) else rows
+        own = self.words.of(rows, WORDS)
+        groups = self.turns.groups_of(own[:, 1])
+        grouped = self.place is None and totals.turning_pays(len(case))
+        parts: Iterable[Any] = _blocks(groups) if grouped else row_slices(len(case), BLOCK)
+        for part in parts:
             block, labels = batch[part], case.targets[part]
             phi, whole = self.features.of(block), whole_probabilities(block)
             squares = squares_of(phi)[:, None] * gram.squares(one, whole)
-            drawn = DrawnLabels(self.words, ClassLaws.of(block), labels, rows[part], self.settings.draws)
-            totals.add(phi, squares, drawn, self.place)
+            laws = ClassLaws.of(block)
+            drawn = DrawnLabels(self.words, laws, labels, numbers[part], self.turns, own[part], groups[part])
+            if grouped:
+                totals.add_turned(phi, squares, drawn, int(groups[part[0]]))
+            else:
+                totals.add(phi, squares, drawn, self.place)
             features += phi.sum(axis=0, dtype=np.float64)
             means += means_of(phi, whole[:, kept])
             if moments is not None:
                 moments.add(phi, whole, squares, labels, self.place)
-        own = {**totals.arrays(), "features": features.astype(np.int64), "means": carried(means)}
-        return own if moments is None else own | moments.arrays()
+        found = {**totals.arrays(), "features": features.astype(np.int64), "means": carried(means)}
+        return found if moments is None else found | moments.arrays()
 
     def _of_numbers(self, case: Case, rows: range | np.ndarray) -> Arrays:
         total: Arrays = {}
@@ -189,6 +201,14 @@ class _Task:
             assert isinstance(residual, FeatureResidual)  # for the type checker: others were refused
             total = added(total, number_sums(self.features.of(block), residual, every, bits))
         return total
+
+
+def _blocks(groups: np.ndarray) -> Iterator[np.ndarray]:
+    """Numbers of the rows of one group after the other, in blocks."""
+    order = np.argsort(groups, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(groups[order])) + 1):
+        for part in row_slices(len(rows), BLOCK):
+            yield rows[part]
 
 
 def as_numbers(sums: Arrays, settings: Settings, subject: Subject) -> Arrays:
