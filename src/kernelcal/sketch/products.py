@@ -83,6 +83,8 @@ class WholeFeatures:
             self.scale = np.ldexp(1.0, exponents - _WAVE_BITS)
             self.whole = np.rint(self.turns / self.scale)
             self.bits = _POINT_BITS - math.ceil(math.log2(dimension)) - 1
+        # turns so few that whole ones need not be taken off, to hold their places in 63 bits: the same places
+        self.near = self.bounded and float(np.abs(self.turns).sum(axis=0).max()) < 2.0**40
 
     def of(self, batch: Predictions) -> np.ndarray:
         """Features of rows in NumPy, float32, shape (n, D)."""
@@ -91,7 +93,8 @@ class WholeFeatures:
         if not self.bounded:
             refuse_unknown(places)
         places += self.shifts
-        places -= np.floor(places)
+        if not self.near:
+            places -= np.floor(places)
         places *= _TURN
         return _cosines().take(np.rint(places, out=places).astype(np.int64) & (_TURN - 1))
 
@@ -122,9 +125,8 @@ def refuse_unknown(x: np.ndarray) -> None:
 
 
 def squares_of(phi: np.ndarray) -> np.ndarray:
-    """``|phi|^2`` as a share of ``D 2^24``, shape (n,)."""
-    double = phi.astype(np.float64)
-    return np.einsum("nd,nd->n", double, double) / (phi.shape[1] * 4.0**FEATURE_BITS)
+    """``|phi|^2`` of features in float64 as a share of ``D 2^24``, shape (n,)."""
+    return np.einsum("nd,nd->n", phi, phi) / (phi.shape[1] * 4.0**FEATURE_BITS)
 
 
 def whole_probabilities(batch: ClassPredictions) -> np.ndarray:
@@ -244,18 +246,18 @@ class ClassTotals:
         m, draws, places = self.classes, self.turns.places.shape[1], self.turns.places[group]
         own, rows = in_units(squares, self.bits), np.arange(len(phi))
         changes, unturned = labels.changes(group), labels.unturned()
-        chosen = changes * m + np.arange(m, dtype=np.int32)
-        found = _sums_at(chosen, (draws + 1) * m, phi).reshape(draws + 1, -1)
-        sums = list(found)
+        chosen = np.empty((len(phi), m + 2), dtype=np.int32)  # changes, labels without a turn, observed ones
+        chosen[:, :m] = changes * m + np.arange(m, dtype=np.int32)
+        chosen[:, m], chosen[:, m + 1] = (draws + 1) * m + unturned, (draws + 2) * m + labels.labels
+        found = _sums_at(chosen, (draws + 3) * m, phi).reshape(draws + 3, -1)
+        sums = list(found[: draws + 1])
         for before, now in pairwise(sums):
             np.add(now, before, out=now)
         if self._changes is None:
             self._changes = np.zeros((draws, m * phi.shape[1]))
         self._changes += found.take(places, axis=0)
-        both = np.stack([unturned, m + labels.labels], axis=1).astype(np.int32)
-        ends = _sums_at(both, 2 * m, phi).reshape(2, m, -1)
-        self._unturned += ends[0]
-        self._by_label[:, 0] += ends[1]
+        self._unturned += found[-2].reshape(m, -1)
+        self._by_label[:, 0] += found[-1].reshape(m, -1)
         steps = own - np.roll(own, 1, axis=1)
         turned = np.cumsum(np.bincount(changes.ravel(), steps.ravel(), minlength=draws + 1))
         self._diagonal[1:] += turned[places] + own[rows, unturned].sum()
@@ -293,8 +295,8 @@ def _sums_at(places: np.ndarray, number: int, phi: np.ndarray) -> np.ndarray:
 
 
 def means_of(phi: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    """Digits of ``sum_i rint(2^31 p_ik) phi_i`` of a block, shape (2, m, D)."""
-    return digits_of(products(whole, phi.astype(np.float64)))
+    """Digits of ``sum_i phi_i`` and ``sum_i rint(2^31 p_ik) phi_i`` of a block in float64, shape (2, 1 + m, D)."""
+    return digits_of(products(np.column_stack([np.ones(len(whole)), whole]), phi))
 
 
 def residual_bits(most: float) -> int:
@@ -308,10 +310,10 @@ def number_sums(phi: np.ndarray, residual: FeatureResidual, targets: np.ndarray,
     `targets` has shape (B + 1, n, ...); residual features are rounded to multiples of 2^-bits, and the second sum
     counts multiples of ``2^(8 - 2 bits)``.
     """
-    r = in_units(residual.batch(targets), bits)
+    r, phi = in_units(residual.batch(targets), bits), phi.astype(np.float64)
     n, sets, number = r.shape
     refuse_unknown(r.reshape(n, -1))
-    totals = products(r.reshape(n, -1), phi.astype(np.float64)).reshape(sets, number, -1)
+    totals = products(r.reshape(n, -1), phi).reshape(sets, number, -1)
     own = np.rint(squares_of(phi)[:, None] * np.einsum("nbk,nbk->nb", r, r) * 2.0**-8)
     return {
         "totals": np.ascontiguousarray(totals.swapaxes(0, 1)).astype(np.int64),

@@ -166,7 +166,7 @@ class _Task:
         gram = ClassGram.of(self.subject.target_kernel, m, self.most)
         totals = ClassTotals(m, self.turns, d, diagonal_bits(self.most))
         moments = ClassMoments(gram, batch, d) if self.subject.second_moments else None
-        features, means = np.zeros(d), np.zeros((2, 1 if one else m, d), dtype=np.int64)
+        means = np.zeros((2, 1 + (1 if one else m), d), dtype=np.int64)
         numbers = np.arange(rows.start, rows.stop) if isinstance(rows, range) else rows
         own = self.words.of(rows, WORDS)
         groups = self.turns.groups_of(own[:, 1])
@@ -175,18 +175,20 @@ class _Task:
         for part in parts:
             block, labels = batch[part], case.targets[part]
             phi, whole = self.features.of(block), whole_probabilities(block)
-            squares = squares_of(phi)[:, None] * gram.squares(one, whole)
+            double = phi.astype(np.float64)
+            squares = squares_of(double)[:, None] * gram.squares(one, whole)
             laws = ClassLaws.of(block)
             drawn = DrawnLabels(self.words, laws, labels, numbers[part], self.turns, own[part], groups[part])
             if grouped:
                 totals.add_turned(phi, squares, drawn, int(groups[part[0]]))
             else:
                 totals.add(phi, squares, drawn, self.place)
-            features += phi.sum(axis=0, dtype=np.float64)
-            means += means_of(phi, whole[:, kept])
+            means += means_of(double, whole[:, kept])
             if moments is not None:
                 moments.add(phi, whole, squares, labels, self.place)
-        found = {**totals.arrays(), "features": features.astype(np.int64), "means": carried(means)}
+        features, means = means[:, 0], means[:, 1:]
+        whole_features = (features[0] << 32) + features[1]
+        found = {**totals.arrays(), "features": whole_features, "means": carried(means)}
         return found if moments is None else found | moments.arrays()
 
     def _of_numbers(self, case: Case, rows: range | np.ndarray) -> Arrays:
