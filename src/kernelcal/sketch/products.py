@@ -45,6 +45,7 @@ __all__ = [
 ]
 
 
+_IN_CACHE = 256  # rows of features
 BLOCK = 1_024  # rows, whose products are exact: of features and probabilities, 12 + 31 + 10 bits
 FEATURE_BITS, PROBABILITY_BITS, RESIDUAL_BITS = 12, 31, 16
 _TURN = 2**16  # places of a cosine
@@ -86,25 +87,31 @@ class WholeFeatures:
         # turns so few that whole ones need not be taken off, to hold their places in 63 bits: the same places
         self.near = self.bounded and float(np.abs(self.turns).sum(axis=0).max()) < 2.0**40
 
-    def of(self, batch: Predictions) -> np.ndarray:
-        """Features of rows in NumPy, float32, shape (n, D)."""
+    def of(self, batch: Predictions, out: np.ndarray | None = None) -> np.ndarray:
+        """Features of rows in NumPy, float32, shape (n, D); `out` has room for them."""
         x = np.ascontiguousarray(Points(batch).coordinates(self.metric), dtype=np.float64)
-        places = self._bounded(x) if self.bounded else self._column_by_column(x)
-        if not self.bounded:
-            refuse_unknown(places)
-        places += self.shifts
-        if not self.near:
-            places -= np.floor(places)
-        places *= _TURN
-        return _cosines().take(np.rint(places, out=places).astype(np.int64) & (_TURN - 1))
+        found = np.empty((len(x), self.number), dtype=np.float32) if out is None else out[: len(x)]
+        for part in row_slices(len(x), _IN_CACHE):
+            places = self._bounded(x[part]) if self.bounded else self._column_by_column(x[part])
+            if not self.bounded:
+                refuse_unknown(places, part.start)
+            places += self.shifts
+            if not self.near:
+                places -= np.floor(places)
+            places *= _TURN
+            rows = np.rint(places, out=places).astype(np.int64)
+            rows &= _TURN - 1
+            np.take(_cosines(), rows, out=found[part], mode="clip")  # which does without a copy of `found`
+        return found
 
     def _bounded(self, x: np.ndarray) -> np.ndarray:
         """Turns, from the upper and the lower half of the bits of the coordinates."""
         unit = np.ldexp(1.0, -self.bits)
         upper = np.rint(x / unit)
         lower = np.rint((x / unit - upper) * 2.0**_WAVE_BITS)
-        found = upper @ self.whole
-        found += (lower @ self.whole) * 2.0**-_WAVE_BITS
+        found, rest = upper @ self.whole, lower @ self.whole
+        rest *= 2.0**-_WAVE_BITS
+        found += rest
         found *= self.scale * unit
         return found
 
@@ -115,12 +122,12 @@ class WholeFeatures:
         return found
 
 
-def refuse_unknown(x: np.ndarray) -> None:
-    """Refuse rows of which something is no finite number: no whole number is near it."""
+def refuse_unknown(x: np.ndarray, first: int = 0) -> None:
+    """Refuse rows, from number `first` on, of which something is no finite number: no whole number is near it."""
     wrong = np.flatnonzero(~np.isfinite(x).all(axis=1))
     if len(wrong):
         raise InputError(
-            f"what row {wrong[0]} adds to the SKCE is not a number: look for predictions and targets of extreme size"
+            f"what row {first + wrong[0]} adds to the SKCE is not a number: look for predictions and targets of extreme size"
         )
 
 
@@ -255,7 +262,8 @@ class ClassTotals:
             np.add(now, before, out=now)
         if self._changes is None:
             self._changes = np.zeros((draws, m * phi.shape[1]))
-        self._changes += found.take(places, axis=0)
+            self._room = np.empty(self._changes.shape, dtype=np.float32)
+        self._changes += np.take(found, places, axis=0, out=self._room, mode="clip")
         self._unturned += found[-2].reshape(m, -1)
         self._by_label[:, 0] += found[-1].reshape(m, -1)
         steps = own - np.roll(own, 1, axis=1)

@@ -171,11 +171,13 @@ class _Task:
         own = self.words.of(rows, WORDS)
         groups = self.turns.groups_of(own[:, 1])
         grouped = self.place is None and totals.turning_pays(len(case))
+        room, double_room = np.empty((BLOCK, d), dtype=np.float32), np.empty((BLOCK, d))  # memory anew takes its time
         parts: Iterable[Any] = _blocks(groups) if grouped else row_slices(len(case), BLOCK)
         for part in parts:
             block, labels = batch[part], case.targets[part]
-            phi, whole = self.features.of(block), whole_probabilities(block)
-            double = phi.astype(np.float64)
+            phi, whole = self.features.of(block, room), whole_probabilities(block)
+            double = double_room[: len(phi)]
+            double[...] = phi
             squares = squares_of(double)[:, None] * gram.squares(one, whole)
             laws = ClassLaws.of(block)
             drawn = DrawnLabels(self.words, laws, labels, numbers[part], self.turns, own[part], groups[part])
