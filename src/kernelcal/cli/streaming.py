@@ -24,6 +24,7 @@ from kernelcal.sketch import GroupedSketch, Sketch, SketchResult, checked_pool, 
 from kernelcal.stream import (
     cluster,
     find_files,
+    getting_ready,
     in_pieces,
     is_many,
     keep_within,
@@ -203,16 +204,17 @@ def run_in_parts(
     asked, like = sketch_options(run, pool_groups=options.pool_groups), _like(options)
     survey = survey_files(paths, with_key(reading, options.key)).counted_from(_first_row(options, like))
     with _client(options.dask) as client:
-        begun = prepared(
-            survey,
-            lambda predictions: lens_of(options.lens, predictions),
-            why=why,
-            run=run,
-            options=asked,
-            dask=client is not None,
-            client=client,
-            like=like,
-        )
+        with getting_ready(client):
+            begun = prepared(
+                survey,
+                lambda predictions: lens_of(options.lens, predictions),
+                why=why,
+                run=run,
+                options=asked,
+                dask=client is not None,
+                client=client,
+                like=like,
+            )
         keep_within(begun, options.memory)
         if not options.json:
             said = begun.plan.summary() if options.plan else begun.plan.sentence()

@@ -127,7 +127,8 @@ def refuse_unknown(x: np.ndarray, first: int = 0) -> None:
     wrong = np.flatnonzero(~np.isfinite(x).all(axis=1))
     if len(wrong):
         raise InputError(
-            f"what row {first + wrong[0]} adds to the SKCE is not a number: look for predictions and targets of extreme size"
+            f"what row {first + wrong[0]} adds to the SKCE is not a number: look for predictions and targets of extreme"
+            " size"
         )
 
 

@@ -17,7 +17,7 @@ from kernelcal.stream.named import (
     read_named,
     read_named_models,
 )
-from kernelcal.stream.on_dask import cluster
+from kernelcal.stream.on_dask import cluster, getting_ready
 from kernelcal.stream.one_pass import OnePass, evaluate_batches, sample_batches
 from kernelcal.stream.options import read_options, sketch_options, with_key
 from kernelcal.stream.paths import evaluate_path, read_together, too_much, why_too_large
@@ -37,6 +37,7 @@ __all__ = [
     "explain_files",
     "explain_named",
     "find_files",
+    "getting_ready",
     "in_pieces",
     "is_many",
     "keep_within",

@@ -24,7 +24,7 @@ from kernelcal.sketch import GroupedSketch, Sketch, SketchResult, empty_like
 from kernelcal.stream.adding import SketchedRows, placed_batches, sum_rows
 from kernelcal.stream.batches import Place
 from kernelcal.stream.formats import BATCH_BYTES, Columns
-from kernelcal.stream.on_dask import ChunkFrame, add_up_on, current_client, survey_frame, threads_of
+from kernelcal.stream.on_dask import ChunkFrame, add_up_on, current_client, getting_ready, survey_frame, threads_of
 from kernelcal.stream.options import Asked
 from kernelcal.stream.survey import Survey, pilot_of, seconds_and_bytes, survey_files
 
@@ -180,16 +180,17 @@ def evaluate_files(
     run = Run(confidence_level=confidence_level, alpha=alpha, draws=draws, rng=rng, progress=progress, engine=engine)
     asked = Asked.of(run, columns, key=key, lens=lens, sketch=sketch, pool_groups=pool_groups)
     given = [paths] if isinstance(paths, str) or hasattr(paths, "__fspath__") else list(paths)
-    survey = survey_files(given, asked.columns)
-    begun = prepared(
-        survey,
-        lambda _: lens,
-        why=f"{size_in_words(survey.bytes)} in {count(survey.files, 'file')}",
-        run=run,
-        options=asked.sketch,
-        dask=client is not None,
-        client=client,
-    )
+    with getting_ready(client):
+        survey = survey_files(given, asked.columns)
+        begun = prepared(
+            survey,
+            lambda _: lens,
+            why=f"{size_in_words(survey.bytes)} in {count(survey.files, 'file')}",
+            run=run,
+            options=asked.sketch,
+            dask=client is not None,
+            client=client,
+        )
     keep_within(begun, memory)
     return begun.result(run.progress)
 
@@ -387,7 +388,7 @@ def explain_files(paths: Any, options: ReadOptions, command: Sequence[str]) -> s
 
 
 def _plan(survey: Survey, pilot: Case, empty: Sketch, why: str, client: Any) -> Plan:
-    seconds, size = seconds_and_bytes(pilot, empty)
+    seconds, size = seconds_and_bytes(pilot, empty, survey.rows)
     workers = thread_count(None) if client is None else threads_of(client)
     where = "" if client is None else f", Dask on {count(workers, 'thread')}"
     groups = f", {empty.held_in_words}" if isinstance(empty, GroupedSketch) else ""

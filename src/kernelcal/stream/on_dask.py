@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import accumulate
 from typing import Any, Self
 
@@ -25,7 +26,7 @@ from kernelcal.stream.batches import Labels, Place, Roles, label_columns, roles_
 from kernelcal.stream.formats import HEAD, Columns, rows_of_batch
 from kernelcal.stream.survey import Compute, Survey
 
-__all__ = ["ChunkFrame", "add_up_on", "cluster", "current_client", "survey_frame", "threads_of"]
+__all__ = ["ChunkFrame", "add_up_on", "cluster", "current_client", "getting_ready", "survey_frame", "threads_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,6 +218,27 @@ def current_client() -> Any:
         return None if distributed is None else distributed.get_client()
     except ValueError:
         return None
+
+
+@contextmanager
+def getting_ready(client: Any) -> Iterator[None]:
+    """Let every worker import what it will need while this process looks at rows: neither then waits for the other."""
+    futures: list[Any] = []
+    with suppress(Exception):  # of a client that is closed or has no workers: told when these are asked for sums
+        if client is not None:
+            futures += [client.submit(_imported, workers=[worker], pure=False) for worker in client.nthreads()]
+    try:
+        yield
+    finally:
+        for future in futures:
+            future.release()
+
+
+def _imported() -> None:
+    """Import what adding up files takes, beside what this module has imported."""
+    for name in ("pyarrow.parquet", "scipy.sparse", "scipy.special"):
+        with suppress(ImportError):
+            import_module(name)
 
 
 def threads_of(client: Any) -> int:

@@ -151,7 +151,7 @@ class OnePass:
             )
         pilot = found.case.through(asked.lens)
         empty = empty_like(pilot, asked.sketch, asked.like)
-        size = seconds_and_bytes(pilot, empty)
+        size = seconds_and_bytes(pilot, empty, looked.rows if whole else 0)
         notes = () if whole or asked.like is not None else (_FIRST.format(sample.num_rows),)
         run = replace(asked.run, progress=None)
         begun = cls(roles, empty, asked.lens, run, batches.name, found.description, *size, notes)
