@@ -197,22 +197,22 @@ class DrawnLabels:
         found[:, 0] = self.labels
         return found
 
-    def changes(self, group: int) -> np.ndarray:
-        """Tell after how many draws of a group, in the order of their turns, a row comes to a class: shape (n, m).
+    def changes(self) -> np.ndarray:
+        """Tell after how many draws of its group, in the order of their turns, a row comes to a class: shape (n, m).
 
         To class 0 it comes where the circle is closed.
         """
         to = self.laws.starts[:, :-1] - self.places[:, None]
         to[:, 1:][to[:, 1:] < 0] += 2**CIRCLE_BITS
         to[:, 0] += 2**CIRCLE_BITS
-        return self.turns.first_after(group, to)
+        return self.turns.first_after(self.groups, to)
 
     def unturned(self) -> np.ndarray:
         """Labels of a draw that does not turn, shape (n,)."""
         return np.asarray((self.laws.starts[:, 1:-1] < self.places[:, None]).sum(axis=1))
 
-    def undecided(self, group: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Rows and draws of a group whose cells belong to no class, and their labels: a few of 2^31.
+    def undecided(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Rows and draws whose cells belong to no class, and their labels: a few of 2^31.
 
         Of a row at most one draw falls there, if the turns lie further apart than m cells.
         """
@@ -221,8 +221,8 @@ class DrawnLabels:
         prime = self.turns.before.shape[1] - 1
         turn = (to * prime + (circle - 1)) >> CIRCLE_BITS
         i = np.flatnonzero((turn << CIRCLE_BITS) // prime - to < circle - left)
-        matches = self.turns.cells[group, 1:] == ((turn[i] % prime << CIRCLE_BITS) // prime)[:, None]
-        row, draw = np.nonzero(matches)
+        ends = (turn[i] % prime << CIRCLE_BITS) // prime
+        row, draw = np.nonzero(self.turns.cells[self.groups[i], 1:] == ends[:, None])
         return i[row], draw + 1, self._decided(i[row], draw + 1)
 
     def _decided(self, i: np.ndarray, b: np.ndarray) -> np.ndarray:

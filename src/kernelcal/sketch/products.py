@@ -55,7 +55,8 @@ _DIGIT = 12  # bits of the two columns that make up the diagonal
 _SLACK = 1e-6  # of a bit: what a bound is off by rounding
 _TOGETHER = 2**18  # sums in single precision: what a cache holds of them
 _PRODUCTS_UP_TO = 12  # classes; above, adding rows label by label beats a matrix product a class
-_ROWS_OF_A_GROUP = 96  # from which on a group is worth its own steps
+_ROWS_OF_A_GROUP = 128  # from which on a group is worth its own steps
+_ALIGNED = 8  # columns of a product
 
 
 @lru_cache(maxsize=1)
@@ -227,19 +228,30 @@ class ClassTotals:
     def add(self, phi: np.ndarray, squares: np.ndarray, labels: DrawnLabels, place: Array | None = None) -> None:
         """Add a block of rows: `squares` has ``|phi|^2 |r|^2`` of every label, shape (n, m)."""
         own, every = in_units(squares, self.bits), labels.every()
+        if place is None and self.classes <= _PRODUCTS_UP_TO:
+            self._add_products(phi, own, every)
+            return
         self._diagonal += np.take_along_axis(own, every.astype(np.intp), axis=1).sum(axis=0)
-        if place is not None:
-            self._add_elsewhere(phi, every, place)
-        elif self.classes <= _PRODUCTS_UP_TO:
-            self._add_products(phi, every)
-        else:
+        if place is None:
             self._add_row_by_row(phi, every)
+        else:
+            self._add_elsewhere(phi, every, place)
 
-    def _add_products(self, phi: np.ndarray, labels: np.ndarray) -> None:
-        ones, product = np.empty(labels.shape, dtype=np.float32), np.empty(self._by_label[0].shape, dtype=np.float32)
+    def _add_products(self, phi: np.ndarray, own: np.ndarray, labels: np.ndarray) -> None:
+        """Add ``1[y = k]`` times features, and times what class k adds to the diagonal more than class 0, in digits."""
+        n, d = phi.shape
+        ones, columns = np.empty(labels.shape, dtype=np.float32), np.zeros((n, _aligned(d + 2)), dtype=np.float32)
+        product = np.empty((labels.shape[1], columns.shape[1]), dtype=np.float32)
+        columns[:, :d] = phi
+        self._diagonal += own[:, 0].sum()
         for k in range(1, self.classes):
+            more = own[:, k] - own[:, 0]
+            columns[:, d] = high = np.floor(more * 2.0**-_DIGIT)
+            columns[:, d + 1] = more - high * 2.0**_DIGIT
             np.equal(labels, k, out=ones, casting="unsafe")
-            self._by_label[k] += np.matmul(ones.T, phi, out=product)
+            np.matmul(ones.T, columns, out=product)
+            self._by_label[k] += product[:, :d]
+            self._diagonal += product[:, d].astype(np.float64) * 2.0**_DIGIT + product[:, d + 1]
 
     def _add_row_by_row(self, phi: np.ndarray, labels: np.ndarray) -> None:
         step = max(1, _TOGETHER // (self.classes * phi.shape[1]))  # draws whose sums lie in the cache
@@ -249,32 +261,41 @@ class ClassTotals:
             found = _sums_at(chosen, self.classes * number, phi)
             self._by_label[:, draws] += found.reshape(self.classes, number, -1)
 
-    def add_turned(self, phi: np.ndarray, squares: np.ndarray, labels: DrawnLabels, group: int) -> None:
-        """The same of rows of one group: sums of what comes to a class, up to every draw in the order of the turns."""
-        m, draws, places = self.classes, self.turns.places.shape[1], self.turns.places[group]
-        own, rows = in_units(squares, self.bits), np.arange(len(phi))
-        changes, unturned = labels.changes(group), labels.unturned()
+    def add_turned(self, phi: np.ndarray, squares: np.ndarray, labels: DrawnLabels) -> None:
+        """The same of rows that stand by groups: sums of what comes to a class, up to draws in the order of turns."""
+        m, draws, rows, groups = self.classes, self.turns.places.shape[1], np.arange(len(phi)), labels.groups
+        own, changes, unturned = in_units(squares, self.bits), labels.changes(), labels.unturned()
         chosen = np.empty((len(phi), m + 2), dtype=np.int32)  # changes, labels without a turn, observed ones
-        chosen[:, :m] = changes * m + np.arange(m, dtype=np.int32)
+        np.multiply(changes, m, out=chosen[:, :m], casting="unsafe")
+        chosen[:, :m] += np.arange(m, dtype=np.int32)
         chosen[:, m], chosen[:, m + 1] = (draws + 1) * m + unturned, (draws + 2) * m + labels.labels
+        begins = np.flatnonzero(np.append(True, groups[1:] != groups[:-1]))
+        for begin, end in zip(begins.tolist(), [*begins[1:].tolist(), len(phi)], strict=True):
+            self._add_group(int(groups[begin]), chosen[begin:end], phi[begin:end])
+        steps, numbers = own.copy(), np.cumsum(np.isin(rows, begins)) - 1
+        steps[:, 1:] -= own[:, :-1]
+        steps[:, 0] -= own[:, -1]
+        at = (changes + (numbers * (draws + 1))[:, None]).ravel()
+        turned = np.bincount(at, steps.ravel(), minlength=len(begins) * (draws + 1)).reshape(-1, draws + 1)
+        along = np.take_along_axis(np.cumsum(turned, axis=1), self.turns.places[groups[begins]], axis=1)
+        self._diagonal[1:] += along.sum(axis=0) + own[rows, unturned].sum()
+        self._diagonal[0] += own[rows, labels.labels].sum()
+        for i, b, label in zip(*labels.undecided(), strict=True):
+            self._by_label[label, b] += phi[i]
+            self._by_label[m - 1, b] -= phi[i]  # whose arc lies before these cells
+            self._diagonal[b] += own[i, label] - own[i, m - 1]
+
+    def _add_group(self, group: int, chosen: np.ndarray, phi: np.ndarray) -> None:
+        draws, m = self.turns.places.shape[1], self.classes
         found = _sums_at(chosen, (draws + 3) * m, phi).reshape(draws + 3, -1)
-        sums = list(found[: draws + 1])
-        for before, now in pairwise(sums):
+        for before, now in pairwise(list(found[: draws + 1])):
             np.add(now, before, out=now)
         if self._changes is None:
             self._changes = np.zeros((draws, m * phi.shape[1]))
             self._room = np.empty(self._changes.shape, dtype=np.float32)
-        self._changes += np.take(found, places, axis=0, out=self._room, mode="clip")
+        self._changes += np.take(found, self.turns.places[group], axis=0, out=self._room, mode="clip")
         self._unturned += found[-2].reshape(m, -1)
         self._by_label[:, 0] += found[-1].reshape(m, -1)
-        steps = own - np.roll(own, 1, axis=1)
-        turned = np.cumsum(np.bincount(changes.ravel(), steps.ravel(), minlength=draws + 1))
-        self._diagonal[1:] += turned[places] + own[rows, unturned].sum()
-        self._diagonal[0] += own[rows, labels.labels].sum()
-        for i, b, label in zip(*labels.undecided(group), strict=True):
-            self._by_label[label, b] += phi[i]
-            self._by_label[m - 1, b] -= phi[i]  # whose arc lies before these cells
-            self._diagonal[b] += own[i, label] - own[i, m - 1]
 
     def _add_elsewhere(self, phi: np.ndarray, labels: np.ndarray, place: Array) -> None:
         """The same on an accelerator, in double precision, where products of whole numbers are exact too."""
@@ -292,6 +313,10 @@ class ClassTotals:
             totals[:-1, 1:] -= came[2:]  # who left for the next class
             totals[-1, 1:] -= came[0]  # and from the last one, where the circle is closed
         return {"totals": totals.astype(np.int64), "diagonal": self._diagonal.astype(np.int64)}
+
+
+def _aligned(columns: int) -> int:
+    return -(-columns // _ALIGNED) * _ALIGNED
 
 
 def _sums_at(places: np.ndarray, number: int, phi: np.ndarray) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -59,7 +59,8 @@ __all__ = [
 
 
 Arrays = dict[str, np.ndarray]
-_PART, _MOST = 2**14, 2**17  # rows of a task, at least and at most
+_PART, _MOST = 2**14, 2**19  # rows of a task, at least and at most
+_OF_A_GROUP = 900  # rows of a task, which one block holds
 _DIGITS = {"means", "log_score", "brier_score", "expected", "variance", "varied", "slope", "along", "away", "joint"}
 _DIGITS |= {"observed", "products", "sharp products", "places", "sides", "claims"}
 _DIGITS |= {"surprised", "moment", "covariance", "lengthened", "squares", "lengths"}
@@ -123,7 +124,7 @@ def sums_of(case: Case, placed: Any, rows: range | np.ndarray, settings: Setting
     batch, n = case.predictions, len(case)
     alone = on_accelerator(placed.reference)
     task = _Task(settings, subject, batch[:1].map_arrays(_in_double), placed.reference if alone else None)
-    tasks = 1 if alone else max(1, min(thread_count(None), n // _PART))
+    tasks = 1 if alone else max(1, min(thread_count(None), n // _PART), -(-n // task.rows))
 
     def sums(part: slice) -> Arrays:
         with one_thread():  # parts beside each other, so that none of their many short steps waits for the others
@@ -131,7 +132,7 @@ def sums_of(case: Case, placed: Any, rows: range | np.ndarray, settings: Setting
 
     total: Arrays = {}
     with one_blas_thread():  # of products as short as these its threads wait longer than they work
-        for found in threaded_map(sums, row_slices(n, min(-(-n // tasks), _MOST)), None):
+        for found in threaded_map(sums, row_slices(n, -(-n // tasks)), None):
             total = added(total, found)
     return total
 
@@ -151,6 +152,7 @@ class _Task:
         self.turns = self.words.turns(settings.draws)
         self.dimension = residual_of(one, subject.target_kernel).dimension
         self.most = _most(subject)
+        self.rows = min(_MOST, max(4 * _PART, _OF_A_GROUP * self.turns.groups))
 
     def sums(self, case: Case, rows: range | np.ndarray) -> Arrays:
         """Sums of consecutive rows, block by block."""
@@ -167,27 +169,30 @@ class _Task:
         totals = ClassTotals(m, self.turns, d, diagonal_bits(self.most))
         moments = ClassMoments(gram, batch, d) if self.subject.second_moments else None
         means = np.zeros((2, 1 + (1 if one else m), d), dtype=np.int64)
-        numbers = np.arange(rows.start, rows.stop) if isinstance(rows, range) else rows
         own = self.words.of(rows, WORDS)
-        groups = self.turns.groups_of(own[:, 1])
-        grouped = self.place is None and totals.turning_pays(len(case))
+        groups, parts = self.turns.groups_of(own[:, 1]), row_slices(len(case), BLOCK)
+        labels, numbers = case.targets, np.arange(rows.start, rows.stop) if isinstance(rows, range) else rows
+        turned = self.place is None and totals.turning_pays(len(case))
+        if turned:  # sums are whole numbers, and rows may stand in any order
+            order = np.argsort(groups, kind="stable")
+            batch, labels, numbers, own, groups = (x[order] for x in (batch, labels, numbers, own, groups))
+            parts = _blocks(groups)
         room, double_room = np.empty((BLOCK, d), dtype=np.float32), np.empty((BLOCK, d))  # memory anew takes its time
-        parts: Iterable[Any] = _blocks(groups) if grouped else row_slices(len(case), BLOCK)
         for part in parts:
-            block, labels = batch[part], case.targets[part]
+            block = batch[part]
             phi, whole = self.features.of(block, room), whole_probabilities(block)
             double = double_room[: len(phi)]
             double[...] = phi
             squares = squares_of(double)[:, None] * gram.squares(one, whole)
             laws = ClassLaws.of(block)
-            drawn = DrawnLabels(self.words, laws, labels, numbers[part], self.turns, own[part], groups[part])
-            if grouped:
-                totals.add_turned(phi, squares, drawn, int(groups[part[0]]))
+            drawn = DrawnLabels(self.words, laws, labels[part], numbers[part], self.turns, own[part], groups[part])
+            if turned:
+                totals.add_turned(phi, squares, drawn)
             else:
                 totals.add(phi, squares, drawn, self.place)
             means += means_of(double, whole[:, kept])
             if moments is not None:
-                moments.add(phi, whole, squares, labels, self.place)
+                moments.add(phi, whole, squares, labels[part], self.place)
         features, means = means[:, 0], means[:, 1:]
         whole_features = (features[0] << 32) + features[1]
         found = {**totals.arrays(), "features": whole_features, "means": carried(means)}
@@ -207,12 +212,18 @@ class _Task:
         return total
 
 
-def _blocks(groups: np.ndarray) -> Iterator[np.ndarray]:
-    """Numbers of the rows of one group after the other, in blocks."""
-    order = np.argsort(groups, kind="stable")
-    for rows in np.split(order, np.flatnonzero(np.diff(groups[order])) + 1):
-        for part in row_slices(len(rows), BLOCK):
-            yield rows[part]
+def _blocks(groups: np.ndarray) -> list[slice]:
+    """Parts of rows that stand by groups: of whole groups, as many as a block holds, or of a part of a large one."""
+    ends, parts, begin, last = np.flatnonzero(np.append(groups[1:] != groups[:-1], True)) + 1, [], 0, 0
+    for end in ends.tolist():
+        if end - begin > BLOCK and last > begin:
+            parts.append(slice(begin, last))
+            begin = last
+        for _ in range(-(-(end - begin) // BLOCK) - 1):
+            parts.append(slice(begin, begin + BLOCK))
+            begin += BLOCK
+        last = end
+    return [*parts, slice(begin, len(groups))]
 
 
 def as_numbers(sums: Arrays, settings: Settings, subject: Subject) -> Arrays:

@@ -81,7 +81,11 @@ class Turns:
         number = np.uint64(self.groups)
         return np.asarray(((words >> np.uint64(32)) * number) >> np.uint64(32)).astype(np.int64)
 
-    def first_after(self, group: int, cells: np.ndarray) -> np.ndarray:
-        """How many draws of a group turn by less than so many cells, from 0 to 2^31."""
-        prime = self.before.shape[1] - 1
-        return np.asarray(self.before[group].take((cells * prime + (2**CIRCLE_BITS - 1)) >> CIRCLE_BITS))
+    def first_after(self, groups: np.ndarray, cells: np.ndarray) -> np.ndarray:
+        """How many draws of a row's group turn by less than so many cells, shape (n, any), from 0 to 2^31."""
+        width = self.before.shape[1]
+        at = cells * (width - 1)
+        at += 2**CIRCLE_BITS - 1
+        at >>= CIRCLE_BITS
+        at += (groups * width)[:, None]
+        return np.asarray(self.before.ravel().take(at))
