@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import kernelcal
 from kernelcal.cli import answers, main
 from kernelcal.cli.ending import naming
 from kernelcal.surroundings import is_command
@@ -141,14 +142,19 @@ def takes_interrupts():
 @pytest.mark.parametrize("after", [0.15, 0.4, pytest.param(0.8, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: Path(way[-1]).name)
 def test_an_interrupt_in_the_first_second(folder, way, after, takes_interrupts):
+    """As early as anything of kernelcal runs; on a busy machine Python itself may take longer to begin."""
     many = ["evaluate", "bold.csv", "--draws", "90000000", "--all-draws"]
-    running = subprocess.Popen([*way, *many], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(after)
-    running.send_signal(signal.SIGINT)
-    try:
-        _, said = running.communicate(timeout=60)
-    finally:
-        running.kill()
+    for seconds in (after, 2 * after, 4 * after, 8 * after):
+        running = subprocess.Popen([*way, *many], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(seconds)
+        running.send_signal(signal.SIGINT)
+        try:
+            _, said = running.communicate(timeout=60)
+        finally:
+            running.kill()
+        begun = f"{Path(kernelcal.__file__).parent}{os.sep}" in said
+        if running.returncode == 130 or begun:
+            break
     assert (running.returncode, said) == (130, "kernelcal: interrupted\n")
 
 
