@@ -16,7 +16,7 @@ from kernelcal.kernels import Spectral
 from kernelcal.kernels.plain import kernel_from_plain, kernel_to_plain
 from kernelcal.predictions import MultivariateNormal, Score
 from kernelcal.randomness import generator_of
-from kernelcal.sketch import Sketch, rows, sums
+from kernelcal.sketch import Sketch, rows, scores, sums
 from kernelcal.sketch.rows import RowSet
 
 KERNEL, ENGINE = kc.Laplacian(0.3), kc.RandomFourier(12, rng=3)
@@ -124,7 +124,7 @@ def test_parts_of_a_batch_and_threads_change_nothing(name, monkeypatch):
     for module, setting, value in (
         (sums, "_PART", 7),
         (sums, "BLOCK", 11),
-        (sums, "SCORE_ROWS", 13),
+        (scores, "_NUMBERS", 13),
         (sums, "thread_count", lambda _: 4),
     ):
         monkeypatch.setattr(module, setting, value)

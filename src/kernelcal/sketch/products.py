@@ -263,39 +263,36 @@ class ClassTotals:
 
     def add_turned(self, phi: np.ndarray, squares: np.ndarray, labels: DrawnLabels) -> None:
         """The same of rows that stand by groups: sums of what comes to a class, up to draws in the order of turns."""
-        m, draws, rows, groups = self.classes, self.turns.places.shape[1], np.arange(len(phi)), labels.groups
+        (n, d), m, draws, groups = phi.shape, self.classes, self.turns.places.shape[1], labels.groups
         own, changes, unturned = in_units(squares, self.bits), labels.changes(), labels.unturned()
-        chosen = np.empty((len(phi), m + 2), dtype=np.int32)  # changes, labels without a turn, observed ones
-        np.multiply(changes, m, out=chosen[:, :m], casting="unsafe")
-        chosen[:, :m] += np.arange(m, dtype=np.int32)
-        chosen[:, m], chosen[:, m + 1] = (draws + 1) * m + unturned, (draws + 2) * m + labels.labels
-        begins = np.flatnonzero(np.append(True, groups[1:] != groups[:-1]))
-        for begin, end in zip(begins.tolist(), [*begins[1:].tolist(), len(phi)], strict=True):
-            self._add_group(int(groups[begin]), chosen[begin:end], phi[begin:end])
-        steps, numbers = own.copy(), np.cumsum(np.isin(rows, begins)) - 1
+        begins = np.append(True, groups[1:] != groups[:-1])
+        each, number, rows = self.turns.places[groups[begins]], int(begins.sum()), np.arange(n)
+        at = changes * number + (np.cumsum(begins) - 1)[:, None]  # of a block of few groups, by places and by groups
+        size = (draws + 1) * number
+        chosen = np.empty((n, m + 2), dtype=np.int32)  # changes, labels without a turn, observed ones
+        chosen[:, :m] = at * m + np.arange(m)
+        chosen[:, m], chosen[:, m + 1] = size * m + unturned, (size + 1) * m + labels.labels
+        found = _sums_at(chosen, (size + 2) * m, phi)
+        came = found[: size * m].reshape(draws + 1, number, m * d)
+        for before, now in pairwise(list(came)):
+            np.add(now, before, out=now)
+        if self._changes is None:
+            self._changes = np.zeros((draws, m * d))
+        for k, places in enumerate(each):
+            self._changes += came[places, k]
+        self._unturned += found[size * m : (size + 1) * m]
+        self._by_label[:, 0] += found[(size + 1) * m :]
+        steps = own.copy()
         steps[:, 1:] -= own[:, :-1]
         steps[:, 0] -= own[:, -1]
-        at = (changes + (numbers * (draws + 1))[:, None]).ravel()
-        turned = np.bincount(at, steps.ravel(), minlength=len(begins) * (draws + 1)).reshape(-1, draws + 1)
-        along = np.take_along_axis(np.cumsum(turned, axis=1), self.turns.places[groups[begins]], axis=1)
-        self._diagonal[1:] += along.sum(axis=0) + own[rows, unturned].sum()
+        turned = np.bincount(at.ravel(), steps.ravel(), minlength=size).reshape(draws + 1, number)
+        along = np.take_along_axis(np.cumsum(turned, axis=0), each.T, axis=0)
+        self._diagonal[1:] += along.sum(axis=1) + own[rows, unturned].sum()
         self._diagonal[0] += own[rows, labels.labels].sum()
         for i, b, label in zip(*labels.undecided(), strict=True):
             self._by_label[label, b] += phi[i]
             self._by_label[m - 1, b] -= phi[i]  # whose arc lies before these cells
             self._diagonal[b] += own[i, label] - own[i, m - 1]
-
-    def _add_group(self, group: int, chosen: np.ndarray, phi: np.ndarray) -> None:
-        draws, m = self.turns.places.shape[1], self.classes
-        found = _sums_at(chosen, (draws + 3) * m, phi).reshape(draws + 3, -1)
-        for before, now in pairwise(list(found[: draws + 1])):
-            np.add(now, before, out=now)
-        if self._changes is None:
-            self._changes = np.zeros((draws, m * phi.shape[1]))
-            self._room = np.empty(self._changes.shape, dtype=np.float32)
-        self._changes += np.take(found, self.turns.places[group], axis=0, out=self._room, mode="clip")
-        self._unturned += found[-2].reshape(m, -1)
-        self._by_label[:, 0] += found[-1].reshape(m, -1)
 
     def _add_elsewhere(self, phi: np.ndarray, labels: np.ndarray, place: Array) -> None:
         """The same on an accelerator, in double precision, where products of whole numbers are exact too."""

@@ -25,13 +25,13 @@ from kernelcal.statistics import (
 )
 from kernelcal.statistics.binned import usual_questions
 
-__all__ = ["BIN_BITS", "CLASS_SCORES", "QUANTILE_SCORES", "SCORE_BITS", "SCORE_ROWS", "score_sums", "scores_of"]
+__all__ = ["BIN_BITS", "CLASS_SCORES", "QUANTILE_SCORES", "SCORE_BITS", "score_rows", "score_sums", "scores_of"]
 
 
 Arrays = dict[str, np.ndarray]
 Score = Callable[[Case], np.ndarray]
 SCORE_BITS, BIN_BITS = 40, 31  # after the point
-SCORE_ROWS = 2**13  # at a time
+_MOST_ROWS, _NUMBERS = 2**13, 2**15  # at a time: arrays so small need no memory anew from the system
 CLASS_SCORES: dict[str, Score] = {
     "accuracy": lambda case: np.array([round(len(case) * accuracy_of(case))]),  # of all rows
     "log_score": log_score_rows_of,
@@ -59,6 +59,11 @@ def scores_of(subject: Subject) -> dict[str, Score]:
 
 def _below(level: float, case: Case) -> np.ndarray:
     return np.asarray(case.targets < case.predictions.at(level), dtype=np.float64)
+
+
+def score_rows(columns: int) -> int:
+    """Rows at a time, of so many numbers each."""
+    return max(2**8, min(_MOST_ROWS, _NUMBERS // columns))
 
 
 def score_sums(case: Case, bins: int, subject: Subject) -> Arrays:

@@ -40,7 +40,7 @@ from kernelcal.sketch.scores import (
     CLASS_SCORES,
     QUANTILE_SCORES,
     SCORE_BITS,
-    SCORE_ROWS,
+    score_rows,
     score_sums,
     scores_of,
 )
@@ -157,7 +157,7 @@ class _Task:
     def sums(self, case: Case, rows: range | np.ndarray) -> Arrays:
         """Sums of consecutive rows, block by block."""
         total: Arrays = {}
-        for part in row_slices(len(case), SCORE_ROWS):
+        for part in row_slices(len(case), score_rows(case.predictions.columns)):
             total = added(total, score_sums(case[part], self.settings.bins, self.subject))
         seen = Case(case.targets, case.predictions.map_arrays(_in_double))
         return total | (self._of_classes(seen, rows) if self.subject.of_classes else self._of_numbers(seen, rows))
