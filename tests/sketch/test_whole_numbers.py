@@ -167,6 +167,20 @@ def test_two_draws_lie_everywhere_apart(number):
         np.testing.assert_array_equal(before, (cells < at[:, None]).sum(axis=1))
 
 
+def test_of_many_draws_there_are_fewer_groups(monkeypatch):
+    """Any of all, and no turn twice in one."""
+    Turns.of.cache_clear()
+    monkeypatch.setattr(turns, "_MOST", 200 * 11)
+    found = RowWords(5).turns(199)
+    Turns.of.cache_clear()
+    assert found.cells.shape == (11, 200)
+    whole = RowWords(5).turns(199).cells
+    kept = [k for k in range(len(whole)) if (whole[k] == found.cells).all(axis=1).any()]
+    assert len(kept) == 11
+    assert kept[-1] > 30
+    assert all(len(set(row)) == 200 for row in found.cells.tolist())
+
+
 @pytest.mark.parametrize("bits", [31, 10])
 @pytest.mark.parametrize(("classes", "number"), [(2, 1), (2, 19), (3, 2), (6, 30), (40, 9)])
 def test_sums_by_turns_are_those_of_labels(classes, number, bits, small_circle, monkeypatch):

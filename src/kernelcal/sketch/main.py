@@ -85,7 +85,8 @@ class Sketch:
     Assumes that rows are independent given the predictions: how strongly they depend would be learned from all of them
     first (`calibration_test` takes ``clusters=`` and ``horizon=``). There are no case weights.
 
-    Time a row: O(m D B) for m classes, O((m D)^2) for the second moments. Memory: O(m D B + (m D)^2) for any rows.
+    Time a row: O(m D) for m classes in batches of some ten thousand rows, whose draws are turned together (theory,
+    "Turns"), O(m D B) in small ones, O((m D)^2) for the second moments. Memory: O(m D B + (m D)^2) for any rows.
 
     Examples
     --------

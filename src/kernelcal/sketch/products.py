@@ -204,6 +204,8 @@ def diagonal_bits(most: float) -> int:
 class ClassTotals:
     """Sums of features by label and draw, and of ``|phi|^2 |r|^2``, made block by block.
 
+    Draw by draw from labels, or of many rows by where on a circle of turns labels change: the same whole numbers.
+
     Attributes
     ----------
     totals : numpy.ndarray of shape (m - 1, B + 1, D)

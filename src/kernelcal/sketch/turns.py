@@ -11,6 +11,7 @@ __all__ = ["CIRCLE_BITS", "Turns"]
 
 
 CIRCLE_BITS = 31  # of a place
+_MOST = 2**21  # turns that are held; of more than some two thousand draws there are fewer groups
 
 
 def _first_prime(least: int) -> int:
@@ -21,14 +22,22 @@ def _first_prime(least: int) -> int:
     return number
 
 
+def _in_any_order(key: tuple[int, int], number: int, stream: int) -> np.ndarray:
+    """Numbers from 0 on in an order that a stream of a key tells; streams 0 and 1 are those of rows."""
+    counter = np.array([0, 0, stream, 0], dtype=np.uint64)
+    words = np.random.Philox(key=np.array(key, dtype=np.uint64), counter=counter).random_raw(number)
+    return np.argsort(words, kind="stable")
+
+
 @dataclass(frozen=True, eq=False)
 class Turns:
     """Turns of a circle of 2^31 cells, one a group of rows and draw.
 
     The classes of a row are arcs of the circle, as long as they are probable. A row has a place in the arc of its
     observed class, uniform there, and belongs to one of G groups, both by its random words. Draw b of group g turns the
-    places of the group by ``floor(2^31 (g beta_b mod N) / N)`` cells, for a prime N > B, G = (N - 1) / 2, and a random
-    injection beta of the observed targets and the draws into 0 to N - 1.
+    places of the group by ``floor(2^31 (g beta_b mod N) / N)`` cells, for a prime N > B, g from 1 to G = (N - 1) / 2
+    (some of these at random, where they were too many), and a random injection beta of the observed targets and the
+    draws into 0 to N - 1.
 
     Attributes
     ----------
@@ -60,10 +69,10 @@ class Turns:
     def of(cls, key: tuple[int, int], draws: int) -> Turns:
         """Turns of so many draws, by the key of a Philox generator."""
         prime = _first_prime(draws + 1)
-        counter = np.array([0, 0, 2, 0], dtype=np.uint64)  # streams 0 and 1 are those of rows
-        words = np.random.Philox(key=np.array(key, dtype=np.uint64), counter=counter).random_raw(prime)
-        injection = np.argsort(words, kind="stable")[: draws + 1]
+        injection = _in_any_order(key, prime, stream=2)[: draws + 1]
         groups = np.arange(1, max(1, (prime - 1) // 2) + 1)
+        if len(groups) > max(1, _MOST // (draws + 1)):
+            groups = groups[_in_any_order(key, len(groups), stream=3)[: max(1, _MOST // (draws + 1))]]
         multiples = groups[:, None] * injection % prime
         marks = np.zeros((len(groups), prime + 1), dtype=np.int32)
         np.put_along_axis(marks, multiples[:, 1:] + 1, 1, axis=1)
