@@ -169,12 +169,12 @@ def test_two_draws_lie_everywhere_apart(number):
 
 def test_of_many_draws_there_are_fewer_groups(monkeypatch):
     """Any of all, and no turn twice in one."""
+    whole = RowWords(5).turns(199).cells
     Turns.of.cache_clear()
     monkeypatch.setattr(turns, "_MOST", 200 * 11)
     found = RowWords(5).turns(199)
     Turns.of.cache_clear()
     assert found.cells.shape == (11, 200)
-    whole = RowWords(5).turns(199).cells
     kept = [k for k in range(len(whole)) if (whole[k] == found.cells).all(axis=1).any()]
     assert len(kept) == 11
     assert kept[-1] > 30
