@@ -46,22 +46,24 @@ def test_gram_residuals_pair_by_pair():
 @pytest.mark.parametrize("kernel", [Spectral(kc.Gaussian(0.7)), Spectral(kc.Matern52(1.5), frequencies=7)], ids=str)
 def test_fourier_residuals_are_those_of_their_kernel(kernel):
     """Features by the characteristic function against the same kernel, its expectations by quadrature."""
-    y = NORMAL.sample(rng=1)[0]
+    some = slice(0, 16)  # nodes of a row meet those of every other: all rows would be seconds of cosines
+    mean, std, normal = MEAN[some], STD[some], NORMAL[some]
+    y = normal.sample(rng=1)[0]
     nodes, weights = np.polynomial.hermite_e.hermegauss(80)
-    z, w = MEAN[:, None] + STD[:, None] * nodes, weights / weights.sum()
+    z, w = mean[:, None] + std[:, None] * nodes, weights / weights.sum()
     frequencies, amplitudes = kernel.nodes(None)
 
     def k(a, b):
         return sum(a2 * np.cos(f * (a - b)) for f, a2 in zip(frequencies, amplitudes**2, strict=True))
 
     expected = k(y[:, None], y[None, :])
-    mean = np.einsum("isj,s->ij", k(z[:, :, None], y[None, None, :]), w)
+    one = np.einsum("isj,s->ij", k(z[:, :, None], y[None, None, :]), w)
     cross = np.einsum("isjt,s,t->ij", k(z[:, :, None, None], z[None, None]), w, w)
-    expected = expected - mean - mean.T + cross
-    residual = residual_of(NORMAL, kernel)
+    expected = expected - one - one.T + cross
+    residual = residual_of(normal, kernel)
     assert isinstance(residual, FourierResidual)
     np.testing.assert_allclose(residual.inner(y).block(slice(None), slice(None)), expected, atol=1e-9)
-    batch = residual.batch(np.stack([y, MEAN]))
+    batch = residual.batch(np.stack([y, mean]))
     np.testing.assert_allclose(batch[:, 0], residual.features(y), atol=1e-14)
     np.testing.assert_allclose(residual.squared_norms(y[None])[0], np.diag(expected), atol=1e-9)
 
@@ -174,7 +176,7 @@ def test_spectral_kernels_are_part_of_plans():
 
 
 def test_integrators_by_request():
-    laplace = kc.Laplace(MEAN, STD)
+    laplace = kc.Laplace(MEAN[:16], STD[:16])  # every pair of rows takes all pairs of nodes
     y, options = laplace.sample(rng=2)[0], {"prediction_kernel": kc.Laplacian(1.0), "target_kernel": kc.Gaussian(1.0)}
     with pytest.raises(InputError, match=r"has no closed form.*Ways out: pass an integrator"):
         kc.skce(y, laplace, **options)
@@ -182,5 +184,5 @@ def test_integrators_by_request():
     drawn = kc.skce(y, laplace, integrator=kc.kernels.MonteCarlo(20_000), **options)
     spectral = {**options, "target_kernel": Spectral(kc.Gaussian(1.0), frequencies=64)}
     exact = kc.skce(y, laplace, **spectral)
-    assert float(near) == pytest.approx(float(exact), abs=1e-4)
-    assert float(drawn) == pytest.approx(float(exact), abs=1e-2)
+    assert float(near) == pytest.approx(float(exact), abs=1e-5)
+    assert float(drawn) == pytest.approx(float(exact), abs=3e-3)
