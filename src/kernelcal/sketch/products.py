@@ -49,6 +49,7 @@ _IN_CACHE = 256  # rows of features
 BLOCK = 1_024  # rows, whose products are exact: of features and probabilities, 12 + 31 + 10 bits
 FEATURE_BITS, PROBABILITY_BITS, RESIDUAL_BITS = 12, 31, 16
 _TURN = 2**16  # places of a cosine
+_NEAR, _WHOLE = 2.0**50, 1.5 * 2.0**52  # added to a number that is nearer to 0, its lowest bits are the nearest whole
 _WAVE_BITS, _POINT_BITS = 25, 26  # of a frequency and of each half of a coordinate: their products add up exactly
 _BOUNDED = (Euclidean, Hellinger, TotalVariation)  # whose coordinates of class predictions lie between -2 and 2
 _DIGIT = 12  # bits of the two columns that make up the diagonal
@@ -80,13 +81,16 @@ class WholeFeatures:
         self.metric, self.number = kernel.metric, engine.frequencies
         self.turns, self.shifts = waves / (2 * np.pi), shifts / (2 * np.pi)
         self.bounded = isinstance(batch, ClassPredictions) and type(kernel.metric) in _BOUNDED
+        self.far = True  # from 0: whole turns must be taken off
         if self.bounded:
             _, exponents = np.frexp(np.abs(self.turns).max(axis=0))
             self.scale = np.ldexp(1.0, exponents - _WAVE_BITS)
             self.whole = np.rint(self.turns / self.scale)
             self.bits = _POINT_BITS - math.ceil(math.log2(dimension)) - 1
-        # turns so few that whole ones need not be taken off, to hold their places in 63 bits: the same places
-        self.near = self.bounded and float(np.abs(self.turns).sum(axis=0).max()) < 2.0**40
+            # of the two halves of a coordinate, in places of a turn: powers of 2 change no rounding
+            self.upper = self.whole * (self.scale * np.ldexp(float(_TURN), -self.bits))
+            self.lower = self.upper * 2.0**-_WAVE_BITS
+            self.far = 2 * float(np.abs(self.turns).sum(axis=0).max()) * _TURN >= _NEAR
 
     def of(self, batch: Predictions, out: np.ndarray | None = None) -> np.ndarray:
         """Features of rows in NumPy, float32, shape (n, D); `out` has room for them."""
@@ -96,30 +100,28 @@ class WholeFeatures:
             places = self._bounded(x[part]) if self.bounded else self._column_by_column(x[part])
             if not self.bounded:
                 refuse_unknown(places, part.start)
-            places += self.shifts
-            if not self.near:
-                places -= np.floor(places)
-            places *= _TURN
-            rows = np.rint(places, out=places).astype(np.int64)
+            places += self.shifts * _TURN
+            if self.far:
+                places -= _TURN * np.floor(places / _TURN)
+            places += _WHOLE
+            rows = places.view(np.int64)
             rows &= _TURN - 1
             np.take(_cosines(), rows, out=found[part], mode="clip")  # which does without a copy of `found`
         return found
 
     def _bounded(self, x: np.ndarray) -> np.ndarray:
-        """Turns, from the upper and the lower half of the bits of the coordinates."""
-        unit = np.ldexp(1.0, -self.bits)
-        upper = np.rint(x / unit)
-        lower = np.rint((x / unit - upper) * 2.0**_WAVE_BITS)
-        found, rest = upper @ self.whole, lower @ self.whole
-        rest *= 2.0**-_WAVE_BITS
-        found += rest
-        found *= self.scale * unit
+        """Places of turns, from the upper and the lower half of the bits of the coordinates."""
+        upper = np.rint(x * 2.0**self.bits)
+        lower = np.rint((x * 2.0**self.bits - upper) * 2.0**_WAVE_BITS)
+        found = upper @ self.upper
+        found += lower @ self.lower
         return found
 
     def _column_by_column(self, x: np.ndarray) -> np.ndarray:
         found = x[:, :1] * self.turns[0]
         for k in range(1, len(self.turns)):
             found += x[:, k : k + 1] * self.turns[k]
+        found *= _TURN
         return found
 
 
