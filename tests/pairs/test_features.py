@@ -6,7 +6,7 @@ import pytest
 import kernelcal as kc
 from kernelcal.errors import InputError
 from kernelcal.kernels.points import CrossPairs, Points
-from kernelcal.pairs import features
+from kernelcal.pairs import features, totals
 from kernelcal.residuals import ClassResidual
 
 SPECTRAL = [
@@ -107,8 +107,30 @@ def test_landmarks_cover_all_distinct_values_of_one_probability():
     )
 
 
+@pytest.mark.parametrize("target", ["dirac", "finite"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("m", [3, totals.DENSE_UP_TO + 3])
+def test_single_precision_loses_no_digits_of_rows_that_are_nearly_certain(m, weighted, target, monkeypatch):
+    """Features of thousands of labels less their means are nearly 0: one in a hundred of the spread was rounding."""
+    rng = np.random.default_rng(3)
+    n = 6000
+    p = rng.dirichlet(np.ones(m), n) * 1e-3 * rng.random((n, 1))
+    p[np.arange(n), rng.integers(0, m, n)] += 1 - p.sum(axis=1)
+    batch, weights = kc.Categorical(p), rng.uniform(0.5, 2, n) if weighted else None
+    draws = np.asarray(batch.sample(rng=4, size=40))
+    kernel = (
+        kc.Dirac() if target == "dirac" else kc.FiniteKernel(np.exp(-np.abs(np.subtract.outer(range(m), range(m)))))
+    )
+    found = []
+    for single_from in (0, n * n):
+        monkeypatch.setattr(features, "_SINGLE_FROM", single_from)
+        forms = kc.Nystrom(50).prepare([kc.Laplacian(0.5)], batch, ClassResidual.of(batch, kernel, weights))
+        found.append(forms.batch(draws).off_diagonal[:, 0])
+    assert 0 < np.abs(found[0] - found[1]).max() < 2e-6 * found[1].std()
+
+
 @pytest.mark.parametrize("engine", [kc.Nystrom(12), kc.RandomFourier(20)], ids=["nystrom", "fourier"])
-@pytest.mark.parametrize("m", [2, 5, features._DENSE_UP_TO + 3])
+@pytest.mark.parametrize("m", [2, 5, totals.DENSE_UP_TO + 3])
 @pytest.mark.parametrize("target", ["dirac", "finite"])
 @pytest.mark.parametrize("small_chunks", [False, True])
 def test_batches_equal_the_dense_sums_of_the_feature_kernel(
