@@ -53,6 +53,7 @@ SINGLE_FROM = 8_192  # rows
 _VALUES = 2**21  # of kernels with landmarks that are held at once while features are made
 
 _SEEN = 2_048  # rows in which the leading directions of features are found
+_EVEN = 0.1  # of the mean variance
 _PART = 4096  # rows whose probabilities stay in the cache
 _FEWEST = 32  # directions: an error that is no part of the noise may lie in small ones, and so few cost next to nothing
 _FASTEST = 1e30  # frequency: single precision holds its products with distances
@@ -247,8 +248,11 @@ class Nystrom(FeatureEngine):
         """Rows to stand as landmarks, of classes half of them by the variance of their labels."""
         rng, kinds = generator_of(self.rng, "landmarks"), self._kinds(predictions)
         size = min(self.landmarks, len(kinds))
-        chances = _chances(predictions, kinds) if size < len(kinds) else None
-        return np.sort(rng.choice(kinds, size, replace=False, p=chances))
+        if size == len(kinds) or not isinstance(predictions, ClassPredictions):
+            return np.sort(rng.choice(kinds, size, replace=False))
+        even, rest = np.split(rng.permutation(kinds), [(size + 1) // 2])
+        more = rng.choice(rest, size - len(even), replace=False, p=_chances(predictions, rest))
+        return np.sort(np.concatenate([even, more]))
 
     def _candidates(self, predictions: Predictions) -> np.ndarray:
         return np.arange(len(predictions))
@@ -283,16 +287,14 @@ def _evaluator(kernels: Sequence[Kernel], predictions: Predictions) -> Callable[
     return lambda rows, columns: [k.evaluate(CrossPairs(points, rows, columns)) for k in kernels]
 
 
-def _chances(predictions: Predictions, rows: np.ndarray) -> np.ndarray | None:
-    """Chance of every row to be a landmark, half of it even, half as its labels vary: few may be all that is unsure."""
-    if not isinstance(predictions, ClassPredictions):
-        return None
+def _chances(predictions: ClassPredictions, rows: np.ndarray) -> np.ndarray:
+    """Chances of rows to be landmarks, nearly as their labels vary: a few rows may be all that is unsure."""
     table, variance = predictions.table(), np.empty(len(rows))
     for part in row_slices(len(rows), _PART):
         p = table[rows[part]].astype(np.float64)
         variance[part] = (p * (1 - p)).sum(axis=1)
-    total = float(variance.sum())
-    return 0.5 / len(rows) + 0.5 * variance / total if total > 0 else None
+    chances = variance + (_EVEN * variance.mean() or 1.0)  # of all rows some, or there might be too few to choose from
+    return np.asarray(chances / chances.sum())
 
 
 def _leading(phi: Array, share: float) -> Array:
