@@ -16,7 +16,7 @@ from kernelcal import kernels, predictions, statistics
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.inference import Draws
-from kernelcal.randomness import generator_of, refuse_no_source
+from kernelcal.randomness import generator_of, refuse_no_source, some_rows
 from kernelcal.runs import Run
 
 P = kc.Normal(np.zeros(20), 1.0)
@@ -42,6 +42,20 @@ def test_a_seed_stands_still_and_a_generator_moves_on():
     children = np.random.SeedSequence(5).spawn(2)
     assert not np.array_equal(P.sample(children[0]), P.sample(children[1]))
     assert not np.array_equal(P.sample(), P.sample())
+
+
+def test_some_rows_are_from_everywhere_and_in_no_rhythm():
+    """Every k-th row, evenly spaced ones and multiples of the golden ratio see one kind of rows only, for some n."""
+    for n in (*range(401, 3000, 13), 399 * 10 + 1, 2 * 2584, 2 * 4181, 54_120):
+        rows = some_rows(n, 400)
+        assert (np.diff(rows) > 0).all()
+        assert rows[0] >= 0
+        assert rows[-1] < n
+        assert np.diff(rows, prepend=-1, append=n).max() <= 2 * n / 400 + 1
+        for period in (2, 3, 7, 10):
+            shares = np.bincount(rows % period, minlength=period) / len(rows)
+            assert np.abs(shares - 1 / period).max() < 5 * np.sqrt((1 - 1 / period) / period / len(rows)), (n, period)
+    np.testing.assert_array_equal(some_rows(7, 7), np.arange(7))
 
 
 def test_a_check_moves_no_generator():

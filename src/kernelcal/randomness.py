@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelcal.errors import InputError
 
-__all__ = ["MOVING", "generator_of", "refuse_no_source"]
+__all__ = ["MOVING", "generator_of", "refuse_no_source", "some_rows"]
 
 
 _WORDS = 4  # 64-bit numbers that are taken from a generator as the seed of another: 256 bits
@@ -58,6 +58,36 @@ def generator_of(rng: Any, purpose: str) -> np.random.Generator:
         return np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=key, pool_size=seed.pool_size))
     except (TypeError, ValueError):
         raise _no_source(rng) from None
+
+
+def some_rows(n: int, number: int) -> np.ndarray:
+    """Choose about so many of n rows from everywhere, in no rhythm: one at random of each of as many stretches.
+
+    Every k-th row, or any other regular choice, falls in step with rows that come in a rhythm for some n: all that are
+    looked at may be of one kind.
+
+    Parameters
+    ----------
+    n : int
+        Rows; up to `number` of them all are chosen.
+    number : int
+        Stretches of equal length; where these are short, two may choose the same row.
+
+    Returns
+    -------
+    numpy.ndarray of int
+        Increasing, the same in every call.
+
+    Examples
+    --------
+    >>> from kernelcal.randomness import some_rows
+    >>> some_rows(4, 10).tolist(), len(some_rows(10_000, 100))
+    ([0, 1, 2, 3], 100)
+    """
+    if n <= number:
+        return np.arange(n)
+    places = np.arange(number) + generator_of(0, "rows from everywhere").random(number)
+    return np.unique((places * (n / number)).astype(np.intp))
 
 
 def refuse_no_source(rng: Any) -> None:

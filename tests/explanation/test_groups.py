@@ -122,6 +122,9 @@ def test_every_group_has_the_family_of_a_test_of_its_own():
         drawn = null.source.targets(case.predictions, 0, 49)
         targets = np.concatenate([y[None], drawn])[:, group.rows]
         np.testing.assert_allclose(own.values, alone.values(targets), rtol=1e-9, atol=1e-12)
+    for (place, number), group, own in zip(prepared.looks, grouping.groups, prepared.families, strict=True):
+        assert number == len(own.names)  # draws that are the same in these rows tie there
+        np.testing.assert_array_equal(place, group.rows)
     found = by_group(case, grouping, Run(draws=49))
     assert {g.own_pvalue for g in found.findings} == {own.pvalue for own in prepared.ranked(values)}
     assert all(g.pvalue >= g.own_pvalue for g in found.findings)

@@ -65,6 +65,21 @@ def test_more_rows_than_are_looked_at_have_nearly_the_same_spread():
     np.testing.assert_allclose(SummedKernels(pairs, predictions).spreads, pairs.values(labels).std(axis=0), rtol=0.3)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("m", [2, 4])
+def test_a_few_rows_that_vary_among_thousands_that_do_not_make_the_spread(m, weighted):
+    """Rows from everywhere would hold four of them: spreads of fine kernels were told 100 times too small."""
+    rng = np.random.default_rng(m)
+    p = np.full((6000, m), 1e-6 / (m - 1))
+    p[:, 0] = 1 - 1e-6
+    p[rng.choice(6000, 60, replace=False)] = rng.dirichlet(np.ones(m), 60)
+    predictions = kc.Bernoulli(p[:, 1]) if m == 2 else kc.Categorical(p)
+    weights = rng.uniform(0.5, 2, 6000) if weighted else None
+    prepared = kc.DefaultFamily(engine=kc.Nystrom(200)).prepare(predictions, weights).kernels
+    values = prepared.pairs.values(np.asarray(predictions.sample(rng=1, size=300)))
+    np.testing.assert_allclose(prepared.spreads, values.std(axis=0), rtol=0.35)
+
+
 def test_certain_predictions_have_no_spread_and_p_one():
     y = np.arange(30) % 2
     assert kc.calibration_test(y, y.astype(float)).pvalue == 1.0

@@ -14,7 +14,7 @@ from kernelcal.inference import DrawnValues, Draws, exact_null
 from kernelcal.inference.draws import KeptDraws
 from kernelcal.inference.laws.ranking import decisive, merged_pvalue, ranks
 from kernelcal.runs import Run
-from kernelcal.statistics import CallableStatistic, Merge
+from kernelcal.statistics import CallableStatistic, Merge, Prepared
 
 
 def test_a_draw_does_not_depend_on_its_batch():
@@ -343,3 +343,50 @@ def test_numbers_that_threads_draw_are_those_of_single_draws(n):
     found = source.targets(batch, 5, 5 + many)
     one_by_one = np.concatenate([source.targets(batch, b, b + 1) for b in range(5, 5 + many)])
     np.testing.assert_array_equal(found, one_by_one)
+
+
+class ByPlace(Prepared):
+    """How many events there are among the first and among the last rows, and where a draw stands in its batch."""
+
+    names, engine = ("first", "last"), "a test"
+
+    def __init__(self, place, looks=None):
+        self.place, self.own = place, looks
+
+    @property
+    def looks(self):
+        return super().looks if self.own is None else self.own
+
+    def values(self, targets):
+        events = np.stack([targets[:, :3].sum(axis=1), targets[:, 3:].sum(axis=1)], axis=1)
+        place = np.arange(len(targets), 0, -1)[:, None] / len(targets)
+        return events + self.place * place
+
+
+@pytest.mark.parametrize("groups", [False, True])
+def test_targets_that_are_the_same_tie_wherever_a_draw_stands(groups):
+    """As products of matrices values change with the place in a batch: of the first one, the observed, most."""
+    batch = kc.Bernoulli(np.repeat([0.01, 0.3], 3))
+    looks = ((slice(0, 3), 1), (slice(3, 6), 1)) if groups else ((slice(0, 6), 2),)
+    case, run = Case(np.zeros(6, dtype=int), batch), Run(draws=199, early_stopping=False)
+    found = exact_null(ByPlace(1e-3, looks if groups else None), case, run)
+    targets = np.concatenate([case.targets[None], Draws(0, "draws of a test").targets(batch, 0, 199)])
+    first = 0
+    for place, number in looks:
+        same = (targets[:, place] == targets[0, place]).all(axis=1)
+        assert 40 < same.sum() < 200
+        for k in range(first, first + number):
+            assert set(found.rank[same, k]) == {found.rank[0, k]}
+        first += number
+
+
+def test_labels_that_are_nearly_certain_and_come_say_nothing():
+    """Features in single precision: every draw had the observed labels, and p was 0.5."""
+    n = 17_000
+    p = np.full((n, 3), 1e-10)
+    labels = np.random.default_rng(0).integers(0, 3, n)
+    p[np.arange(n), labels] = 1 - 2e-10
+    p[:, 0] *= np.random.default_rng(1).uniform(1 - 1e-9, 1, n)
+    test = kc.calibration_test(labels, p, normalize=True, draws=99)
+    assert test.engine.startswith("Nystrom")
+    assert test.pvalue == 1

@@ -18,7 +18,7 @@ from kernelcal.inference.laws import family_wise_pvalues, merged_ranks, refuse_f
 from kernelcal.inference.test import PreparedFamily, directions, family_of_pairs
 from kernelcal.predictions import Samples
 from kernelcal.runs import Run
-from kernelcal.statistics import SKCE, Prepared
+from kernelcal.statistics import SKCE, Look, Prepared
 from kernelcal.statistics.pairwise import PreparedPairMean
 
 __all__ = [
@@ -99,6 +99,11 @@ class PreparedGroups(Prepared):
         largest = max(family.bytes_per_draw + 8 * len(g.rows) for family, g in pairs)
         self.bytes_per_draw = largest + 8 * len(self.names)
         self.by_cells = all(family.by_cells for family in families)
+
+    @property
+    def looks(self) -> tuple[Look, ...]:
+        """The rows of every group."""
+        return tuple((place, len(family.names)) for family, place in zip(self.families, self.places, strict=True))
 
     def values(self, targets: np.ndarray) -> np.ndarray:
         """Values of all members in all groups, shape (B, members)."""

@@ -27,7 +27,7 @@ from kernelcal.inference.laws import (
 )
 from kernelcal.predictions import Quantiles
 from kernelcal.runs import Run
-from kernelcal.statistics import Prepared, Together
+from kernelcal.statistics import Look, Prepared, Together
 
 __all__ = ["CoupledRows", "Redrawn", "RedrawnValues", "Sliced", "band_draws"]
 
@@ -86,6 +86,11 @@ class Sliced(Prepared):
     def __init__(self, prepared: Prepared, place: slice | np.ndarray, *, by_cells: bool) -> None:
         self.prepared, self.place, self.by_cells = prepared, place, by_cells
         self.names, self.engine, self.bytes_per_draw = prepared.names, prepared.engine, prepared.bytes_per_draw
+
+    @property
+    def looks(self) -> tuple[Look, ...]:
+        """Its columns, whichever of them are looked at."""
+        return ((self.place, len(self.names)),)
 
     def values(self, targets: np.ndarray) -> np.ndarray:
         """Values for targets of shape (B, all columns)."""

@@ -15,10 +15,10 @@ from kernelcal.pairs.base import (
 from kernelcal.pairs.engines import ENGINES, ExactPairs, Nystrom, RandomFourier
 from kernelcal.pairs.features import FEATURE, FeatureEngine, FeatureForms, FeaturePart
 from kernelcal.pairs.matrix import PairMatrix, joint_sums, map_strips
-from kernelcal.pairs.over_rows import off_diagonal, row_sums
 from kernelcal.pairs.terms import TermForms, of_terms
 from kernelcal.pairs.tile_sums import PRODUCT, seconds_of_pairs
 from kernelcal.pairs.tiles import BlockPoints, Tile
+from kernelcal.pairs.totals import off_diagonal, row_sums
 
 __all__ = [
     "ENGINES",

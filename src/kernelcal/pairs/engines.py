@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.arrays import Array, is_numpy, like, namespace, to_numpy
+from kernelcal.arrays import Array, is_numpy, like, namespace, row_slices, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.kernels import CrossPairs, Kernel, Points, Stationary, rows_that_count
 from kernelcal.pairs.base import Engine, QuadraticForms, one_blas_thread
@@ -19,7 +19,7 @@ from kernelcal.pairs.scan import ScanForms
 from kernelcal.pairs.tile_sums import FeatureTiles, GramTiles
 from kernelcal.pairs.tiles import BlockPoints, Found, Tile
 from kernelcal.predictions import ClassPredictions, Predictions
-from kernelcal.randomness import generator_of
+from kernelcal.randomness import generator_of, some_rows
 from kernelcal.registry import Registry
 from kernelcal.residuals import FeatureResidual, Residual
 
@@ -53,7 +53,8 @@ SINGLE_FROM = 8_192  # rows
 _VALUES = 2**21  # of kernels with landmarks that are held at once while features are made
 
 _SEEN = 2_048  # rows in which the leading directions of features are found
-_GOLDEN = (5**0.5 - 1) / 2  # multiples of it spread evenly, and fall in step with no rhythm of the rows
+_EVEN = 0.1  # of the mean variance
+_PART = 4096  # rows whose probabilities stay in the cache
 _FEWEST = 32  # directions: an error that is no part of the noise may lie in small ones, and so few cost next to nothing
 _FASTEST = 1e30  # frequency: single precision holds its products with distances
 
@@ -170,7 +171,8 @@ class Nystrom(FeatureEngine):
     Parameters
     ----------
     landmarks : int
-        Number of landmarks D, drawn without replacement from the predictions.
+        Number of landmarks D, drawn without replacement from the predictions; of classes half of them are drawn evenly,
+        half by the variance of their labels, since a few rows may be all that is unsure.
     rng : int or numpy.random.Generator
         Source of the landmarks.
     share : float
@@ -205,7 +207,7 @@ class Nystrom(FeatureEngine):
 
     def describe(self, predictions: Predictions) -> str:
         """Name for the result, with the number of landmarks that there are."""
-        return f"Nystrom features, {len(self._choose(predictions))} landmarks"
+        return f"Nystrom features, {min(self.landmarks, len(self._kinds(predictions)))} landmarks"
 
     def maps(self, kernels: Sequence[Kernel], predictions: Predictions) -> tuple[FeatureMap, list[int]]:
         """Return the feature map and the number of features of each kernel."""
@@ -214,8 +216,9 @@ class Nystrom(FeatureEngine):
         with one_blas_thread():  # small matrices, whose threads would wait for each other
             roots = [_inverse_root(values) for values in evaluate(chosen, chosen)]
             if self.share < 1:
-                seen = zip(evaluate(_some(self._candidates(predictions)), chosen), roots, strict=True)
-                roots = [root @ _leading(values @ root, self.share) for values, root in seen]
+                candidates = self._candidates(predictions)
+                seen = evaluate(candidates[some_rows(len(candidates), _SEEN)], chosen)
+                roots = [root @ _leading(v @ root, self.share) for v, root in zip(seen, roots, strict=True)]
 
         def some_features(rows: slice) -> Array:
             parts = [values @ root for values, root in zip(evaluate(rows, chosen), roots, strict=True)]
@@ -233,14 +236,23 @@ class Nystrom(FeatureEngine):
 
         return features, [int(root.shape[1]) for root in roots]
 
-    def _choose(self, predictions: Predictions) -> np.ndarray:
-        """Rows to stand as landmarks; with one column, among the distinct values, so that ties waste none."""
-        rng, candidates = generator_of(self.rng, "landmarks"), self._candidates(predictions)
+    def _kinds(self, predictions: Predictions) -> np.ndarray:
+        """Rows that may stand as landmarks; of one probability one row of each value, so that ties waste none."""
+        candidates = self._candidates(predictions)
         if isinstance(predictions, ClassPredictions) and predictions.n_classes == 2:
             p = predictions.table()[:, 1]
             candidates = candidates[np.unique(p[candidates], return_index=True)[1]]
-        size = min(self.landmarks, len(candidates))
-        return np.sort(rng.choice(candidates, size, replace=False))
+        return candidates
+
+    def _choose(self, predictions: Predictions) -> np.ndarray:
+        """Rows to stand as landmarks, of classes half of them by the variance of their labels."""
+        rng, kinds = generator_of(self.rng, "landmarks"), self._kinds(predictions)
+        size = min(self.landmarks, len(kinds))
+        if size == len(kinds) or not isinstance(predictions, ClassPredictions):
+            return np.sort(rng.choice(kinds, size, replace=False))
+        even, rest = np.split(rng.permutation(kinds), [(size + 1) // 2])
+        more = rng.choice(rest, size - len(even), replace=False, p=_chances(predictions, rest))
+        return np.sort(np.concatenate([even, more]))
 
     def _candidates(self, predictions: Predictions) -> np.ndarray:
         return np.arange(len(predictions))
@@ -275,11 +287,14 @@ def _evaluator(kernels: Sequence[Kernel], predictions: Predictions) -> Callable[
     return lambda rows, columns: [k.evaluate(CrossPairs(points, rows, columns)) for k in kernels]
 
 
-def _some(rows: np.ndarray) -> np.ndarray:
-    """Rows in which directions are found: all of them, or some from everywhere."""
-    if len(rows) <= _SEEN:
-        return rows
-    return rows[np.unique((np.arange(_SEEN) * _GOLDEN % 1 * len(rows)).astype(np.intp))]
+def _chances(predictions: ClassPredictions, rows: np.ndarray) -> np.ndarray:
+    """Chances of rows to be landmarks, nearly as their labels vary: a few rows may be all that is unsure."""
+    table, variance = predictions.table(), np.empty(len(rows))
+    for part in row_slices(len(rows), _PART):
+        p = table[rows[part]].astype(np.float64)
+        variance[part] = (p * (1 - p)).sum(axis=1)
+    chances = variance + (_EVEN * variance.mean() or 1.0)  # of all rows some, or there might be too few to choose from
+    return np.asarray(chances / chances.sum())
 
 
 def _leading(phi: Array, share: float) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,19 +13,17 @@ import numpy as np
 
 from kernelcal.arrays import (
     Array,
-    is_numpy,
-    like,
     namespace,
     on_accelerator,
-    place_of,
     row_slices,
     squared_lengths,
     to_numpy,
 )
 from kernelcal.errors import InputError
 from kernelcal.kernels import Kernel
-from kernelcal.pairs.base import Engine, QuadraticForms, Sums, threaded_map
-from kernelcal.predictions import Predictions
+from kernelcal.pairs.base import Engine, QuadraticForms, Sums
+from kernelcal.pairs.totals import DENSE_UP_TO, LabelTotal, total_of
+from kernelcal.predictions import ClassPredictions, Predictions
 from kernelcal.residuals import ClassResidual, FeatureResidual, PITResidual, Residual
 
 __all__ = [
@@ -34,14 +32,10 @@ __all__ = [
     "FeatureForms",
     "FeatureMap",
     "FeaturePart",
-    "ResidentTotal",
     "RunningSums",
-    "Total",
-    "total_of",
 ]
 
 
-_DENSE_UP_TO = 24  # classes; above, adding rows label by label beats a matrix product with one-hot columns
 _SPARSE = 24  # columns of such a product that take as long
 
 _KEEP_BYTES = 2**29  # features below this size are kept between batches of draws, above they are made anew
@@ -53,10 +47,6 @@ _LABELS = 8  # bytes of a row of a part and draw: which rows have a label, and t
 _MADE = 2**25  # bytes of the values that features are made of
 
 _MAKING = 1.5  # arrays of the size of a part at once while its features are made
-
-_INDICATORS = 2**20  # of some rows in all draws: they stay in the cache, and sums of single precision are short
-
-_RESIDUALS = 2**17  # of some rows in all draws: what they are made of stays in the cache
 
 _ROWS = 512  # whose features stay in the cache while they are multiplied with residuals of some draws
 
@@ -165,7 +155,7 @@ class FeatureForms(QuadraticForms):
     def seconds_per_draw(self) -> float:
         """The same for each of many sets of targets and each kernel: a column of a product."""
         columns = max(self.predictions.columns, self.residual.dimension)
-        if isinstance(self.residual, ClassResidual) and self.predictions.columns > _DENSE_UP_TO:
+        if isinstance(self.residual, ClassResidual) and self.predictions.columns > DENSE_UP_TO:
             columns = _SPARSE  # rows are added label by label
         return FEATURE * len(self.predictions) * int(self.bounds[-1]) / (len(self.bounds) - 1) * columns
 
@@ -186,16 +176,24 @@ class FeatureForms(QuadraticForms):
         for rows, phi in self._rows_of_features():
             if total is None:
                 size = int(self.bounds[-1])
-                total = total_of(self.residual, self.predictions.columns, len(targets), size, phi)
-                if isinstance(total, _LabelTotal):
+                total = total_of(self.residual, self._usual, len(targets), size, phi)
+                if isinstance(total, LabelTotal):
                     total.keep(self._mean_sum)
             norms = total.add(rows, phi, targets[:, rows])
             diagonal += to_numpy(norms @ self._lengths(phi))
         assert total is not None  # for the type checker: there are rows
-        if isinstance(total, _LabelTotal):
+        if isinstance(total, LabelTotal):
             self._mean_sum = total.mean
         s = to_numpy(total.value())
         return _sums(s, self.bounds, diagonal)
+
+    @cached_property
+    def _usual(self) -> np.ndarray:
+        """Class that each row is expected to have, where one is more probable than all others together; else -1."""
+        if not isinstance(self.predictions, ClassPredictions):
+            return np.empty(0, dtype=np.intp)
+        p = self.predictions.table()
+        return np.where(p.max(axis=1) > 0.5, p.argmax(axis=1), -1)
 
     @property
     def held(self) -> bool:
@@ -295,141 +293,3 @@ class RunningSums:
     def value(self) -> Sums:
         """Sums over pairs of rows, by kernel."""
         return _sums(self.sums.reshape(self.shape), self.bounds, self.diagonal)
-
-
-class Total(ABC):
-    """Running sums of features times residuals, by parts of the rows."""
-
-    @abstractmethod
-    def add(self, rows: slice, phi: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Add some rows, their features (rows, D) and targets (B, rows, ...); return |r_i|^2, shape (B, rows)."""
-
-    @abstractmethod
-    def value(self) -> np.ndarray:
-        """Sums of shape (residual features, B, D)."""
-
-
-def total_of(residual: FeatureResidual, columns: int, draws: int, size: int, reference: Array) -> Total | ResidentTotal:
-    """Choose by the kind of residual, and by where the features lie, which `reference` tells."""
-    if isinstance(residual, ClassResidual):
-        made = _LabelTotal if is_numpy(reference) else ResidentTotal
-        return made(residual, columns, draws, size)
-    return _DenseTotal(residual, draws, size)
-
-
-class _DenseTotal(Total):
-    def __init__(self, residual: FeatureResidual, draws: int, size: int) -> None:
-        self.residual = residual
-        self.sums = np.zeros((size, draws * residual.dimension))
-
-    def add(self, rows: slice, phi: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        self.draws, norms = len(targets), np.empty((len(targets), len(phi)))
-        for part in row_slices(len(phi), max(1, _RESIDUALS // (len(targets) * self.residual.dimension))):
-            r = self.residual[rows][part].batch(targets[:, part])
-            self.sums += phi[part].T @ r.reshape(len(r), -1).astype(phi.dtype, copy=False)
-            norms[:, part] = np.einsum("nbk,nbk->bn", r, r)
-        return norms
-
-    def value(self) -> np.ndarray:
-        return self.sums.reshape(len(self.sums), self.draws, -1).transpose(2, 1, 0)
-
-
-class _LabelTotal(Total):
-    """S = sum_i phi_i w_i (psi(y_i) - mean_i): the first part needs only which rows have which label."""
-
-    def __init__(self, residual: ClassResidual, classes: int, draws: int, size: int) -> None:
-        self.residual = residual
-        self.sums = np.zeros((classes, draws, size))
-        self.mean, self.known = np.zeros((size, residual.dimension)), False
-        residual.mean_squares  # noqa: B018  made once, for all parts and batches of draws
-
-    def keep(self, mean: np.ndarray | None) -> None:
-        """Take the sum of features times means from another set of labels, where it is known."""
-        if mean is not None:
-            self.mean, self.known = mean, True
-
-    def add(self, rows: slice, phi: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        if self.residual.weights is not None:
-            phi = phi * self.residual.weights[rows, None].astype(phi.dtype)
-        _add_by_label(self.sums, targets, phi)
-        if not self.known:
-            self.mean += phi.T @ to_numpy(self.residual.mean)[rows]
-        return self.residual[rows].squared_norms(targets)
-
-    def value(self) -> np.ndarray:
-        features = self.residual.class_features
-        s = self.sums if features is None else np.tensordot(features.T, self.sums, 1)
-        s -= self.mean.T[:, None, :]
-        return s
-
-
-def _add_by_label(sums: np.ndarray, labels: np.ndarray, phi: np.ndarray) -> None:
-    """Add to sums[k, b] the features of the rows whose label in draw b is k."""
-    if len(sums) <= _DENSE_UP_TO:
-        _add_dense(sums, labels, phi)
-    else:
-        threaded_map(lambda b: _add_sparse(sums, b, labels[b], phi), range(len(labels)), None)
-
-
-def _add_dense(sums: np.ndarray, labels: np.ndarray, phi: np.ndarray) -> None:
-    rest = np.broadcast_to(phi.sum(axis=0, dtype=np.float64), sums.shape[1:]).copy()
-    for rows in row_slices(len(phi), max(1, _INDICATORS // max(len(labels), 1))):
-        own, features = np.ascontiguousarray(labels[:, rows]), phi[rows]
-        for k in range(1, len(sums)):
-            part = (own == k).astype(phi.dtype) @ features
-            sums[k] += part
-            rest -= part
-    sums[0] += rest
-
-
-def _add_sparse(sums: np.ndarray, draw: int, labels: np.ndarray, phi: np.ndarray) -> None:
-    from scipy import sparse  # imported when needed: it would be a third of the time to import kernelcal
-
-    ones, rows = np.ones(len(labels), dtype=phi.dtype), np.arange(len(labels))
-    sums[:, draw] += sparse.csr_matrix((ones, (labels, rows)), shape=(len(sums), len(rows))) @ phi
-
-
-class ResidentTotal:
-    """Running sums of features times residuals, label by label, as `pairs.totals.Total`."""
-
-    def __init__(self, residual: ClassResidual, classes: int, draws: int, size: int) -> None:
-        self.residual, self.classes = residual, classes
-        xp, place = namespace(residual.mean), place_of(residual.mean)
-        self.sums = [xp.zeros((draws, size), dtype=xp.float64, device=place) for _ in range(classes)]
-        self.mean = xp.zeros((size, residual.dimension), dtype=xp.float64, device=place)
-
-    def add(self, rows: slice, phi: Array, targets: np.ndarray) -> Array:
-        """Add some rows, their features (rows, D) and targets (B, rows); return |r_i|^2, shape (B, rows)."""
-        part, xp = self.residual[rows], namespace(phi)
-        labels = _labels(targets, phi)
-        weights = None if part.weights is None else like(part.weights, phi)
-        weighted = phi if weights is None else phi * weights[:, None]
-        table, norms = _table(part), xp.zeros(labels.shape, dtype=phi.dtype, device=place_of(phi))
-        for k in range(self.classes):
-            chosen = xp.astype(labels == k, phi.dtype)
-            self.sums[k] = self.sums[k] + chosen @ weighted
-            norms = norms + chosen * table[:, k]
-        self.mean = self.mean + weighted.T @ part.mean
-        norms = norms + squared_lengths(part.mean)
-        return norms if weights is None else norms * weights**2
-
-    def value(self) -> Array:
-        """Sums of shape (residual features, B, D)."""
-        xp, features = namespace(self.mean), self.residual.class_features
-        sums = xp.stack(self.sums)
-        if features is not None:
-            left = like(features.T, self.mean)
-            sums = xp.reshape(left @ xp.reshape(sums, (self.classes, -1)), (-1, *sums.shape[1:]))
-        return sums - self.mean.T[:, None, :]
-
-
-def _labels(targets: np.ndarray, reference: Array) -> Array:
-    return namespace(reference).asarray(targets.astype(np.int64), device=place_of(reference))
-
-
-def _table(residual: ClassResidual) -> Array:
-    """What of |r|^2 depends on the label: shape (n, m)."""
-    if residual.class_features is None:
-        return 1 - 2 * residual.mean
-    features = like(residual.class_features, residual.mean)
-    return squared_lengths(features) - 2 * residual.mean @ features.T

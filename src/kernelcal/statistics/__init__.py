@@ -3,6 +3,7 @@
 from kernelcal.statistics.base import (
     Estimate,
     GradientEstimate,
+    Look,
     Merge,
     NumberEstimate,
     Prepared,
@@ -124,6 +125,7 @@ __all__ = [
     "IncompleteCholesky",
     "KernelFunctions",
     "Locations",
+    "Look",
     "MeanEmbedding",
     "Merge",
     "NullBand",

@@ -20,6 +20,7 @@ from kernelcal.tables import Shown, Table
 __all__ = [
     "Estimate",
     "GradientEstimate",
+    "Look",
     "Merge",
     "NumberEstimate",
     "Prepared",
@@ -28,6 +29,9 @@ __all__ = [
     "interpolation_notes",
     "target_notes",
 ]
+
+
+Look = tuple[Any, int]  # columns of targets, and how many statistics see these
 
 
 def _carries_gradient(value: Any) -> bool:
@@ -264,6 +268,11 @@ class Prepared(ABC):
     by_cells: bool = False
     draws_a_thread: int = 0
 
+    @property
+    def looks(self) -> tuple[Look, ...]:
+        """Which columns of the targets statistics look at, and how many statistics that is, one after the other."""
+        return ((slice(None), len(self.names)),)
+
     @abstractmethod
     def values(self, targets: np.ndarray) -> np.ndarray:
         """Values for targets of shape (B, n): shape (B, statistics). Large values speak against calibration."""
@@ -297,6 +306,11 @@ class Together(Prepared):
         self.engine = "; ".join(dict.fromkeys(part.engine for part in parts))
         self.bytes_per_draw = sum(part.bytes_per_draw for part in parts)
         self.by_cells = all(part.by_cells for part in parts)
+
+    @property
+    def looks(self) -> tuple[Look, ...]:
+        """Those of all of them."""
+        return tuple(look for part in self.parts for look in part.looks)
 
     def values(self, targets: np.ndarray) -> np.ndarray:
         """Values of all of them, shape (B, statistics)."""

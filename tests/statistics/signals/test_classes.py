@@ -133,6 +133,12 @@ def test_many_classes_share_an_intercept():
     np.testing.assert_allclose(centred, shift - shift.mean(), rtol=1e-6, atol=1e-8)
 
 
+def test_edges_of_many_rows_see_rows_that_come_in_a_rhythm():
+    p = np.full(2**18, 0.5)
+    p[1::2] = np.linspace(0.1, 0.9, 2**17)
+    assert len(edges_of(np.stack([1 - p, p], axis=1), None, 0.9, 0.0)) == 19
+
+
 def test_edges_of_bins_by_hand():
     """Places are 1/4 rank and 3/4 width: of 2^5 rows 1.1 (32)^(2/5) = 4.4, four bins."""
     p = np.linspace(0.1, 0.9, 32)

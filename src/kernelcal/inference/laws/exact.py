@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -18,7 +19,7 @@ from kernelcal.inference.result import Member
 from kernelcal.pairs import threaded_stream
 from kernelcal.predictions import ClassPredictions, Predictions, Samples, ScorePredictions
 from kernelcal.runs import Run
-from kernelcal.statistics import Merge, Prepared
+from kernelcal.statistics import Look, Merge, Prepared
 from kernelcal.tables import Shown, Table
 
 __all__ = [
@@ -112,10 +113,11 @@ def exact_null(prepared: Prepared, case: Case, run: Run, source: Draws | None = 
     """
     source = Draws(run.rng, "draws of a test") if source is None else source
     case = case.in_cells if prepared.by_cells else case
-    values = np.empty((0, len(prepared.names)))
+    looks = () if getattr(case.predictions, "continuous", False) else prepared.looks
+    values, keys = np.empty((0, len(prepared.names))), np.empty((0, len(looks)), dtype=np.int64)
     for look in _looks(run.draws, run.early_stopping):
-        values = _extend(values, look, prepared, case, run, source)
-        drawn = DrawnValues.of(values, stopped_early=look < run.draws, merge=prepared.merge)
+        values, keys = _extend(values, keys, look, looks, prepared, case, run, source)
+        drawn = DrawnValues.of(_alike(values, keys, looks), stopped_early=look < run.draws, merge=prepared.merge)
         if drawn.pvalue > STOP_ABOVE:
             break
     return drawn
@@ -134,21 +136,53 @@ def draws_at_once(prepared: Prepared, n: int) -> int:
     return max(1, _MEMORY // (prepared.bytes_per_draw + 2 * n))
 
 
-def _extend(values: np.ndarray, look: int, prepared: Prepared, case: Case, run: Run, source: Draws) -> np.ndarray:
+def _extend(
+    values: np.ndarray,
+    keys: np.ndarray,
+    look: int,
+    looks: Sequence[Look],
+    prepared: Prepared,
+    case: Case,
+    run: Run,
+    source: Draws,
+) -> tuple[np.ndarray, np.ndarray]:
     """Append draws up to a look; the first batch begins with the observed targets, on the same code path."""
 
-    def valued(rows: slice) -> np.ndarray:
+    def valued(rows: slice) -> tuple[np.ndarray, np.ndarray]:
         drawn = source.targets(case.predictions, max(rows.start - 1, 0), rows.stop - 1)
         if rows.start == 0:
             drawn = np.concatenate([case.targets[None].astype(drawn.dtype), drawn])
-        return with_ranks(prepared.values(drawn), prepared.names)
+        return with_ranks(prepared.values(drawn), prepared.names), _keys(drawn, looks)
 
     step = prepared.draws_a_thread or draws_at_once(prepared, len(case)) + (len(values) == 0)
     parts = [slice(first, min(first + step, look + 1)) for first in range(len(values), look + 1, step)]
     beside = prepared.draws_a_thread > 0 and len(parts) > 1
-    for more in threaded_stream(valued, parts, None) if beside else map(valued, parts):
-        values = np.concatenate([values, more])
+    for more, own in threaded_stream(valued, parts, None) if beside else map(valued, parts):
+        values, keys = np.concatenate([values, more]), np.concatenate([keys, own])
         run.tell(len(values) - 1)
+    return values, keys
+
+
+def _keys(targets: np.ndarray, looks: Sequence[Look]) -> np.ndarray:
+    """A number for the targets that every look sees, of each draw: shape (B, looks)."""
+    keys = np.empty((len(targets), len(looks)), dtype=np.int64)
+    for k, (place, _) in enumerate(looks):
+        for own, row in zip(keys, targets[:, place], strict=True):
+            own[k] = hash(row.tobytes())
+    return keys
+
+
+def _alike(values: np.ndarray, keys: np.ndarray, looks: Sequence[Look]) -> np.ndarray:
+    """Give targets that are the same the values of the first of them: they must tie.
+
+    Products of matrices sum in another order at their edges, and in batches of another size. Where nearly all draws are
+    the same, the last digits would rank them by their place, of which the observed targets have always the first.
+    """
+    values, first = values.copy(), 0
+    for own, (_, number) in zip(keys.T, looks, strict=True):
+        _, index, inverse = np.unique(own, return_index=True, return_inverse=True)
+        values[:, first : first + number] = values[index[inverse], first : first + number]
+        first += number
     return values
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from kernelcal.arrays import is_numpy, to_numpy
+from kernelcal.arrays import is_numpy, row_slices, to_numpy
 from kernelcal.cases import Case
 from kernelcal.defaults import SIGNIFICANCE
 from kernelcal.dependence import Dependence, mean_law
@@ -31,6 +31,7 @@ from kernelcal.kernels import (
 )
 from kernelcal.pairs import FEATURE, Engine, ExactPairs, Nystrom
 from kernelcal.predictions import ClassPredictions, Predictions, Quantiles, RealPredictions
+from kernelcal.randomness import generator_of, some_rows
 from kernelcal.residuals import Residual, residual_of, target_kernel_of
 from kernelcal.statistics import (
     SKCE,
@@ -63,6 +64,7 @@ __all__ = [
 
 _ONE, _SEVERAL = (2**-5, 2**-3, 2**-1), (2**-1, 2.0)
 _ROWS = 400  # whose pairs tell the standard deviations: they need not be exact
+_PART = 4096  # rows whose probabilities stay in the cache
 
 
 def class_factors(predictions: ClassPredictions) -> tuple[float, ...]:
@@ -86,8 +88,8 @@ class SummedKernels(Prepared):
     -----
     Given the predictions the mean of ``K_ij <r_i, r_j>`` over pairs has variance ``2 sum_{i != j} (w_i w_j K_ij)^2
     tr(V_i A V_j A)`` over the squared number of pairs, with the covariance V_i of the label's indicator and the matrix
-    A of the target kernel. It is computed from the pairs of at most 400 rows, evenly spread: factors that do not look
-    at targets leave the test exact, whatever they are.
+    A of the target kernel. It is computed from the pairs of at most 400 rows, chosen by the variance of their labels:
+    factors that do not look at targets leave the test exact, whatever they are.
     """
 
     def __init__(self, pairs: PreparedPairMean, predictions: ClassPredictions) -> None:
@@ -108,20 +110,29 @@ def _spreads(
     kernels: Sequence[Kernel], target: Kernel, predictions: ClassPredictions, weights: np.ndarray | None
 ) -> np.ndarray:
     """Standard deviation of the unbiased SKCE under every kernel, roughly; 1 where nothing can vary."""
-    n = len(predictions)
-    rows = np.unique(np.linspace(0, n - 1, min(n, _ROWS)).astype(np.intp))
-    some = predictions[rows]
-    p = np.asarray(some.probabilities, dtype=np.float64)
-    w = np.ones(len(rows)) if weights is None else weights[rows] / weights.mean()
-    moments = (
-        _covariances(p, None if isinstance(target, Dirac) else class_matrix(target, p.shape[1])) * np.outer(w, w) ** 2
-    )
+    n, table = len(predictions), predictions.table()
+    w = np.ones(n) if weights is None else weights / weights.mean()
+    parts = (table[part].astype(np.float64) for part in row_slices(n, _PART))
+    rows, times = _by_variance(w**2 * np.concatenate([(p * (1 - p)).sum(axis=1) for p in parts]))
+    some, p, own = predictions[rows], table[rows].astype(np.float64), times * w[rows] ** 2
+    moments = _covariances(p, None if isinstance(target, Dirac) else class_matrix(target, p.shape[1]))
+    moments *= np.outer(own, own)
     np.fill_diagonal(moments, 0.0)
-    pairs = len(rows) * (len(rows) - 1)
-    values = kernels_between(kernels, some, some)
-    found = [2 * float((np.asarray(k) ** 2 * moments).sum()) / pairs for k in values]
-    spreads = np.sqrt(np.maximum(found, 0.0) / (n * (n - 1)))
+    found = [2 * float((np.asarray(k) ** 2 * moments).sum()) for k in kernels_between(kernels, some, some)]
+    spreads = np.sqrt(np.maximum(found, 0.0)) / (n * (n - 1))
     return np.where(spreads > 0, spreads, 1.0)
+
+
+def _by_variance(variance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Choose rows by their share of a sum, and tell how many rows each stands for; of few rows all."""
+    n, total = len(variance), float(variance.sum())
+    if n <= _ROWS or total == 0:
+        rows = some_rows(n, _ROWS)
+        return rows, np.full(len(rows), n / len(rows))
+    places = (np.arange(_ROWS) + generator_of(0, "rows that vary").random(_ROWS)) * (total / _ROWS)
+    found = np.searchsorted(np.cumsum(variance), places, side="right").clip(max=n - 1)
+    rows, counts = np.unique(found[variance[found] > 0], return_counts=True)
+    return rows, counts * total / (_ROWS * variance[rows])
 
 
 def _covariances(p: np.ndarray, a: np.ndarray | None) -> np.ndarray:

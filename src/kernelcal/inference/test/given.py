@@ -20,6 +20,7 @@ from kernelcal.inference.test.number_family import number_kernel
 from kernelcal.inference.test.quantile_family import PreparedQuantileKernels
 from kernelcal.kernels import Laplacian, Stationary, kernel_between, resolve
 from kernelcal.predictions import Predictions, Quantiles, RealPredictions, ScorePredictions
+from kernelcal.randomness import some_rows
 from kernelcal.statistics import Estimate, Merge, Prepared, Statistic
 from kernelcal.statistics.covariates import Between, PreparedAlike, PreparedPlaces, kernel_in, scores_of
 from kernelcal.statistics.signals import CellScores
@@ -124,7 +125,7 @@ class PreparedQuantileAlike(PreparedQuantileKernels):
     ) -> None:
         n = len(predictions)
         every = np.arange(n)
-        rows = every if n <= _LANDMARKS else np.unique(np.linspace(0, n - 1, _LANDMARKS).astype(np.intp))
+        rows = some_rows(n, _LANDMARKS)
         alike = in_x(every, rows)
         self.names = ("kernel in x", "kernel in x and forecasts")
         self._sum_over([alike, alike * in_forecasts(every, rows)], CellScores(predictions.cells), weights)

@@ -13,6 +13,7 @@ from kernelcal.arrays import row_slices, to_numpy
 from kernelcal.dependence import MeanLaw
 from kernelcal.pairs import threaded_map
 from kernelcal.predictions import Bernoulli, ClassPredictions
+from kernelcal.randomness import some_rows
 from kernelcal.statistics.base import Prepared, Statistic
 from kernelcal.statistics.signals.class_words import ClassWords
 
@@ -62,8 +63,9 @@ def edges_of(probabilities: np.ndarray, weights: np.ndarray | None, rate: float,
     `by_rank` its rank among all, which weights count. Probabilities 0 and 1 take no part.
     """
     number = int(np.clip(round(rate * len(probabilities) ** 0.4), _FEW, _MANY))
-    rows = slice(None, None, -(-stated(probabilities).size // _ENTRIES))
-    p = stated(probabilities[rows]).astype(np.float64)
+    own = stated(probabilities)
+    rows = some_rows(len(own), max(1, _ENTRIES // own.shape[1]))
+    p = own[rows].astype(np.float64)
     mass = np.broadcast_to(1.0 if weights is None else weights[rows, None], p.shape)
     inside = (p > 0) & (p < 1) & (mass > 0)
     p, mass = p[inside], mass[inside]
