@@ -165,7 +165,7 @@ def simulated(scripts, cell, tests, repetitions):
     return {row[3]: row for row in scripts.error_rates.compared({cell: p}, tests)}
 
 
-@pytest.mark.parametrize("d", [1, 10])
+@pytest.mark.parametrize("d", [1, pytest.param(10, marks=pytest.mark.slow)])
 def test_published_rates_of_two_blocks_are_those_of_ddof_one(d, scripts):
     """With ddof 0, that of the published p-values of 2019, two blocks reject more often than was published here."""
     calibrated = simulated(scripts, ("calibrated", d, 4), BLOCKS, 400)
