@@ -32,7 +32,7 @@ def rejections(make, repetitions, **options):
     "levels",
     [
         [0.05],
-        FEW,
+        pytest.param(FEW, marks=pytest.mark.slow),
         pytest.param([0.025, 0.5, 0.975], marks=pytest.mark.slow),
         pytest.param([0.1, 0.5, 0.9], marks=pytest.mark.slow),
         MANY,

@@ -203,7 +203,7 @@ def test_maps_without_rows_and_other_things_are_refused(other, tmp_path):
         recalibration_page(check, tmp_path / "page.txt")
 
 
-@pytest.mark.parametrize("kind", ["normal", "members", "quantiles"])
+@pytest.mark.parametrize("kind", ["normal", pytest.param("members", marks=pytest.mark.slow), "quantiles"])
 def test_pages_of_numbers_say_what_intervals_held(kind):
     rng = np.random.default_rng(1)
     m, s = 3 * rng.normal(size=300), rng.uniform(0.5, 2, 300)
