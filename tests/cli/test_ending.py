@@ -177,7 +177,12 @@ def test_closed_outputs_change_no_status(folder):
 
 @pytest.mark.parametrize(
     ("name", "label"),
-    [("no\x1b]0;T\x07.csv", None), ("a.csv", "x\x1b]0;T\x07"), ("a.csv", "x\u202etac"), ("b\udcff.csv", None)],
+    [
+        ("no\x1b]0;T\x07.csv", None),
+        ("a.csv", "x\x1b]0;T\x07"),
+        pytest.param("a.csv", "x\u202etac", marks=pytest.mark.slow),
+        ("b\udcff.csv", None),
+    ],
 )
 def test_names_do_not_command_the_terminal(folder, name, label):
     if label is not None:

@@ -65,7 +65,7 @@ def test_the_same_gates_everywhere(capsys, command, name, gate, status):
     assert ("gate: " in out) == (status == 1)
 
 
-@pytest.mark.parametrize("command", ["compare", "report -o page.html"])
+@pytest.mark.parametrize("command", ["compare", pytest.param("report -o page.html", marks=pytest.mark.slow)])
 def test_of_several_models_each_is_judged(capsys, command):
     pytest.importorskip("jinja2")
     assert run(capsys, f"{command} honest.csv mixed.csv --fail-above 0.5")[0] == 0

@@ -93,7 +93,10 @@ def test_a_map_is_fitted_saved_applied_and_tested_on_other_rows(capsys, tmp_path
     assert row.endswith(",s0")
 
 
-@pytest.mark.parametrize("kind", OPTIONS)
+@pytest.mark.parametrize(
+    "kind",
+    [kind if kind in ("normal", "quantiles") else pytest.param(kind, marks=pytest.mark.slow) for kind in OPTIONS],
+)
 def test_tables_of_numbers_are_read_again_as_they_are_meant(kind, capsys, tmp_path):
     first, fixed = numbers(tmp_path / "a.csv", kind, 200, 1), tmp_path / "fixed.csv"
     status, out, _ = run(capsys, first, "-o", str(fixed), *OPTIONS[kind], "--method", "one", *FEW)

@@ -102,7 +102,9 @@ def options_of(said):
     return ReadOptions(**{flag[2:].replace("-", "_"): value for flag, value in pairs})
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=pytest.mark.slow) if kind == "sums" else kind for kind in KINDS]
+)
 def test_a_long_table_is_written_in_its_own_layout(kind, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     make = KINDS[kind]
@@ -129,7 +131,9 @@ def test_a_long_table_is_written_in_its_own_layout(kind, tmp_path, monkeypatch, 
     assert found["pvalue"] == expected.pvalue
 
 
-@pytest.mark.parametrize("kind", ["quantiles", "hub", "categories", "sums"])
+@pytest.mark.parametrize(
+    "kind", ["quantiles", "categories", *(pytest.param(k, marks=pytest.mark.slow) for k in ("hub", "sums"))]
+)
 def test_long_tables_without_outcomes(kind, tmp_path, monkeypatch, capsys):
     """Codes keep their zeros, and the numbers are those of the map."""
     monkeypatch.chdir(tmp_path)

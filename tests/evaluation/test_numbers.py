@@ -26,7 +26,10 @@ FAMILIES = {
 }
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow) if name in ("diagonal", "isotropic") else name for name in FAMILIES],
+)
 def test_every_family_is_evaluated(name):
     batch = FAMILIES[name]
     result = kc.evaluate(batch.sample(rng=1)[0], batch)

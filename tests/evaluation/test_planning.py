@@ -36,8 +36,19 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("engine", [None, kc.Nystrom(20)], ids=["chosen", "told"])
-@pytest.mark.parametrize("case", list(CASES))
+TOLD = kc.Nystrom(20)
+
+
+@pytest.mark.parametrize(
+    ("case", "engine"),
+    [
+        *(pytest.param(case, None, id=f"{case}-chosen") for case in CASES),
+        *(
+            pytest.param(case, TOLD, id=f"{case}-told", marks=pytest.mark.slow if case == "many classes" else ())
+            for case in CASES
+        ),
+    ],
+)
 def test_engines_of_the_plan_are_those_that_run(case, engine):
     y, predictions = CASES[case]
     found = plan(predictions, draws=19, engine=engine)

@@ -51,16 +51,16 @@ def known(data_folder):
     return found
 
 
-@pytest.fixture(scope="module")
-def simulated(scripts):
+@pytest.fixture(scope="module", params=[4, pytest.param(8, marks=pytest.mark.slow)])
+def simulated(scripts, request):
     """Values of every statistic at five locations: name -> array of shape (locations, trials)."""
     single = {name: scripts.kernels.CHOICES[name] for name in ("linear", "Gaussian")}
     statistics = scripts.common.PAPER | single
-    values = scripts.simulation.simulate(statistics.values(), TRIALS, LOCATIONS)
+    values = scripts.simulation.simulate(statistics.values(), request.param, LOCATIONS)
     return dict(zip(statistics, values.transpose(2, 0, 1), strict=True))
 
 
-LOCATIONS, TRIALS = (-1.0, -0.5, 0.0, 0.5, 1.0), 8
+LOCATIONS = (-1.0, -0.5, 0.0, 0.5, 1.0)
 COLUMNS = {"CKCE": 0, "linear": 1, "Gaussian": 2, "JKCE": 3, "ECE": 4}  # of the reference
 
 
@@ -84,12 +84,21 @@ def test_values_agree_with_the_reference(scripts, simulated):
     assert len(reference) == 5
     for name, values in simulated.items():
         known = np.array([reference[a][COLUMNS[name]] for a in LOCATIONS])
-        error = values.std(axis=1, ddof=1) * np.sqrt(1 / TRIALS + 1 / 20)  # the reference has 20 trials
+        error = values.std(axis=1, ddof=1) * np.sqrt(1 / values.shape[1] + 1 / 20)  # the reference has 20 trials
         assert (abs(values.mean(axis=1) - known) < 3.5 * error).all(), name
 
 
+@pytest.mark.parametrize("simulated", [pytest.param(8, marks=pytest.mark.slow)], indirect=True)
 def test_ckce_hardly_moves_under_the_shift_and_jkce_does(simulated):
-    means = {name: values.mean(axis=1) for name, values in simulated.items()}
+    hardly_moves({name: values.mean(axis=1) for name, values in simulated.items()})
+
+
+def test_so_says_the_committed_table(scripts):
+    rows = scripts.common.read("shift")
+    hardly_moves({name: np.array([float(row[f"{name} mean"]) for row in rows]) for name in ("CKCE", "JKCE", "ECE")})
+
+
+def hardly_moves(means):
     factor = {name: mean.max() / mean.min() for name, mean in means.items()}
     assert factor["CKCE"] < 1.35
     assert factor["JKCE"] > 5
@@ -162,8 +171,10 @@ def committed(scripts):
     }
 
 
-def test_lines_of_the_table_are_weighted_values(scripts, known):
+@pytest.mark.parametrize("rows", [200, pytest.param(624, marks=pytest.mark.slow)])
+def test_lines_of_the_table_are_weighted_values(rows, scripts, known):
     """Sums over copies for the whole numbers of weights, by the definition of the ECE."""
+    known = {name: (y[:rows], p[:rows]) for name, (y, p) in known.items()}
     lines = {(name, setting): numbers for name, setting, *numbers in scripts.networks.table(known)}
     assert len(lines) == 4 * 3
     y, predictions = known["lenet-5"]
@@ -289,14 +300,25 @@ def test_shifts_are_columns_of_the_table_of_taus(scripts):
     assert rows == [["CKCE", "1.00", "0.33"], ["ECE", "0.00", "1.00"]]
 
 
-def test_pictures_show_the_committed_tables(scripts, monkeypatch, tmp_path):
+@pytest.mark.parametrize(
+    ("draw", "names"),
+    [
+        ("draw_simulation", {"simulation"}),
+        pytest.param("main", {"simulation", "convergence", "reliability", "curves"}, marks=pytest.mark.slow),
+    ],
+)
+def test_pictures_show_the_committed_tables(draw, names, scripts, monkeypatch, tmp_path):
     tables = tmp_path / "tables"
     shutil.copytree(scripts.common.TABLES, tables)
+    (tmp_path / "images").mkdir()
     monkeypatch.setattr(scripts.common, "TABLES", tables)
-    scripts.picture.main(None)
+    getattr(scripts.picture, draw)(*([None] if draw == "main" else []))
     sizes = {p.stem: p.stat().st_size for p in (tmp_path / "images").glob("*.png")}
-    assert sizes.keys() == {f"ckce2025_{name}" for name in ("simulation", "convergence", "reliability", "curves")}
+    assert sizes.keys() == {f"ckce2025_{name}" for name in names}
     assert min(sizes.values()) > 10_000
+
+
+def test_the_grid_of_the_curves_holds_the_committed_table(scripts):
     factors, names, values = scripts.picture_networks.grid_of(scripts.common.read("curves"), "CKCE")
     assert values.shape == (len(factors), len(names)) == (9, 8)
     at_one = committed(scripts)["CKCE"]["as is"]

@@ -22,8 +22,15 @@ def tempered(p, exponent):
     return q / q.sum(axis=1, keepdims=True)
 
 
-@pytest.mark.parametrize(("exponent", "words"), [(2.0, "over-confident"), (0.5, "under-confident")])
-@pytest.mark.parametrize("m", [2, 5])
+@pytest.mark.parametrize(
+    ("exponent", "words", "m"),
+    [
+        (2.0, "over-confident", 5),
+        (0.5, "under-confident", 2),
+        pytest.param(2.0, "over-confident", 2, marks=pytest.mark.slow),
+        pytest.param(0.5, "under-confident", 5, marks=pytest.mark.slow),
+    ],
+)
 def test_direction_of_confidence(exponent, words, m):
     y, p = calibrated(800, m, 1)
     result = kc.calibration_test(y, tempered(p, exponent))

@@ -301,6 +301,7 @@ def test_the_published_statistic_keeps_its_level_with_exact_draws():
     keeps_level(p)
 
 
+@pytest.mark.slow
 def test_the_value_itself_keeps_its_level_with_exact_draws():
     (p,) = pvalues(16, 1, ["exact"], 300)
     keeps_level(p)

@@ -37,8 +37,24 @@ def columns(rng, n, of=None):
     return {"age": rng.normal(size=n), "site": rng.choice(["a", "b"], n), "trait": trait}
 
 
-@pytest.mark.parametrize("how", ["clusters", "one step", "four steps"])
-@pytest.mark.parametrize("kind", ["numbers", "events", "counts", "quantiles"])
+QUICK = (  # every kind, and every dependence with two of them or more
+    ("numbers", "clusters"),
+    ("events", "clusters"),
+    ("events", "one step"),
+    ("events", "four steps"),
+    ("counts", "one step"),
+    ("quantiles", "clusters"),
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "how"),
+    [
+        (kind, how) if (kind, how) in QUICK else pytest.param(kind, how, marks=pytest.mark.slow)
+        for kind in ("numbers", "events", "counts", "quantiles")
+        for how in ("clusters", "one step", "four steps")
+    ],
+)
 def test_columns_join_the_test_of_dependent_rows(how, kind):
     rng = np.random.default_rng(1)
     g, mean, of = in_clusters(rng, 30, 4, 0.3)

@@ -60,6 +60,7 @@ def test_level(n, family):
     assert low <= np.sum(pvalues <= 0.5) <= high
 
 
+@pytest.mark.slow  # draws of an ensemble also stand in test_level_with_the_default_seed
 def test_level_for_draws():
     rng = np.random.default_rng(3)
     values = rng.normal(size=(300, 20, 5)).round(1)
@@ -93,10 +94,19 @@ CALIBRATED = [
     *((f, n) for f in (counts, mostly_dry, one_trial) for n in (20, 100)),
 ]
 CALIBRATED += [(counts, 300), (mostly_dry, 300), (one_trial, 300)]
+QUICK = ((rare_counts, 300), (counts, 20), (mostly_dry, 100), (one_trial, 20))
 
 
-@pytest.mark.parametrize(("make", "n"), CALIBRATED)
-@pytest.mark.parametrize("sets", [40, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("make", "n", "sets"),
+    [
+        *(
+            (make, n, 40) if (make, n) in QUICK else pytest.param(make, n, 40, marks=pytest.mark.slow)
+            for make, n in CALIBRATED
+        ),
+        *(pytest.param(make, n, 500, marks=pytest.mark.slow) for make, n in CALIBRATED),
+    ],
+)
 def test_level_with_the_default_seed(make, n, sets):
     """All data sets meet the same random places, and the same draws: what is beyond the 10th of 200 is beta."""
     pvalues = [pit_test(*make(np.random.default_rng([n, k]), n), draws=199).pvalue for k in range(sets)]
@@ -106,7 +116,9 @@ def test_level_with_the_default_seed(make, n, sets):
         assert np.min(pvalues) < 0.3
 
 
-@pytest.mark.parametrize("simulated", ["inverse transform of the plain stream", "sample"])
+@pytest.mark.parametrize(
+    "simulated", ["inverse transform of the plain stream", pytest.param("sample", marks=pytest.mark.slow)]
+)
 def test_data_of_the_same_seed(simulated):
     rejected = 0
     for seed in range(60):

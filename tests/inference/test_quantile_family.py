@@ -28,7 +28,17 @@ def rejections(make, repetitions, **options):
     return int((np.array(pvalues) <= 0.05).sum())
 
 
-@pytest.mark.parametrize("levels", [[0.05], FEW, [0.025, 0.5, 0.975], [0.1, 0.5, 0.9], MANY, [0, 0.2, 0.7, 1.0]])
+@pytest.mark.parametrize(
+    "levels",
+    [
+        [0.05],
+        pytest.param(FEW, marks=pytest.mark.slow),
+        pytest.param([0.025, 0.5, 0.975], marks=pytest.mark.slow),
+        pytest.param([0.1, 0.5, 0.9], marks=pytest.mark.slow),
+        MANY,
+        [0, 0.2, 0.7, 1.0],
+    ],
+)
 def test_true_quantiles_keep_the_level(levels):
     levels = np.array(levels)
 
@@ -44,7 +54,7 @@ def test_true_quantiles_keep_the_level(levels):
     ("law", "levels"),
     [
         (stats.poisson(3), [0.1, 0.25, 0.5, 0.75, 0.9]),
-        (stats.poisson(10), np.arange(1, 24) / 24),
+        pytest.param(stats.poisson(10), np.arange(1, 24) / 24, marks=pytest.mark.slow),
         (stats.binom(1, 0.2), FEW),
     ],
 )
@@ -58,7 +68,7 @@ def test_true_quantiles_of_counts_keep_the_level(law, levels):
     assert rejections(make, 60) <= stats.binom.ppf(0.9995, 60, 0.05)
 
 
-@pytest.mark.parametrize("h", [0.5, 2.0])
+@pytest.mark.parametrize("h", [pytest.param(0.5, marks=pytest.mark.slow), 2.0])
 def test_rounded_outcomes_keep_the_level_with_their_resolution(h):
     def make(seed):
         y, batch = normal(seed, MANY, 100)

@@ -45,8 +45,18 @@ def counts(rng, n):
 KINDS = {f.__name__: f for f in (binary, classes, normal, quantiles, ensembles, counts)}
 
 
-@pytest.mark.parametrize("down", [False, True])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("kind", "down"),
+    [
+        *((kind, True) for kind in KINDS),
+        *(
+            (kind, False)
+            if kind in ("binary", "normal", "quantiles")
+            else pytest.param(kind, False, marks=pytest.mark.slow)
+            for kind in KINDS
+        ),
+    ],
+)
 def test_an_order_by_outcome_is_noted_and_one_by_time_is_not(kind, down, tmp_path):
     for seed in range(3):
         y, batch = KINDS[kind](np.random.default_rng(seed), 120)

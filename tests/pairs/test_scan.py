@@ -250,8 +250,14 @@ def test_the_exact_test_gives_the_same_pvalue(statistic, weighted, without_scan)
         assert one.value == pytest.approx(other.value, rel=1e-9, abs=1e-14)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("name", ["Laplacian", "Matern52", "Brownian", "sum"])
+@pytest.mark.parametrize(
+    ("name", "weighted"),
+    [
+        *((name, True) for name in ("Laplacian", "Matern52", "Brownian", "sum")),
+        ("Laplacian", False),
+        *(pytest.param(name, False, marks=pytest.mark.slow) for name in ("Matern52", "Brownian", "sum")),
+    ],
+)
 def test_moments_of_the_known_null(name, weighted):
     from kernelcal.inference.laws.null_moments import known_null
 

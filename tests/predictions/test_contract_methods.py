@@ -414,7 +414,13 @@ def test_models_are_compared_and_explained(name):
     assert np.isfinite(explained.contributions).all()
 
 
-@pytest.mark.parametrize("name", EVERYWHERE)
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in ("dirichlet", "uniform", "heavy tails") else pytest.param(name, marks=pytest.mark.slow)
+        for name in EVERYWHERE
+    ],
+)
 def test_a_page_is_written(name):
     pytest.importorskip("matplotlib")
     pytest.importorskip("jinja2")

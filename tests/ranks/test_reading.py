@@ -131,12 +131,12 @@ def test_draws_are_enough_for_the_gate(table, capsys):
     assert "say --draws 2,106 or more" in capsys.readouterr().err
 
 
-def test_the_command_draws(table, tmp_path, capsys):
+@pytest.mark.parametrize("kind", ["ecdf", pytest.param("histogram", marks=pytest.mark.slow)])
+def test_the_command_draws(kind, table, tmp_path, capsys):
     pytest.importorskip("matplotlib").use("agg")
-    for kind in ("ecdf", "histogram"):
-        picture = tmp_path / f"{kind}.png"
-        command = ["ranks", str(table), "--draws-per-rank", "9", "--clusters", "pair", "--picture", kind]
-        assert main([*command, "--draws", "99", "--plot", str(picture)]) == 0
-        assert picture.stat().st_size > 5000
+    picture = tmp_path / f"{kind}.png"
+    command = ["ranks", str(table), "--draws-per-rank", "9", "--clusters", "pair", "--picture", kind]
+    assert main([*command, "--draws", "99", "--plot", str(picture)]) == 0
+    assert picture.stat().st_size > 5000
     assert main(["ranks", str(table), "--draws-per-rank", "9", "--plot", str(tmp_path / "x.gif")]) == 2
     capsys.readouterr()

@@ -69,17 +69,18 @@ def test_places_and_widths_are_found(family):
     assert len(better) == 1500
 
 
-def test_ensembles_and_quantiles_are_moved_and_stretched():
+@pytest.mark.parametrize("family", [pytest.param(Samples, marks=pytest.mark.slow), Quantiles])
+def test_ensembles_and_quantiles_are_moved_and_stretched(family):
     m, s, y, rng = numbers(1500)
-    for given in (
-        Samples(m[:, None] + s[:, None] * rng.normal(size=(1500, 20))),
-        Quantiles(m[:, None] + s[:, None] * SCORES, LEVELS),
-    ):
-        found = recalibrate(y, given)
-        assert np.exp(found.fit.map.stretch) == pytest.approx(1.6, rel=0.06)
-        assert found.test_before.pvalue == 0.001
-        assert found.test_after.pvalue > 0.01
-        assert type(found(given)) is type(given)
+    if family is Samples:
+        given = Samples(m[:, None] + s[:, None] * rng.normal(size=(1500, 20)))
+    else:
+        given = Quantiles(m[:, None] + s[:, None] * SCORES, LEVELS)
+    found = recalibrate(y, given)
+    assert np.exp(found.fit.map.stretch) == pytest.approx(1.6, rel=0.06)
+    assert found.test_before.pvalue == 0.001
+    assert found.test_after.pvalue > 0.01
+    assert type(found(given)) is type(given)
 
 
 def test_heavy_tails_are_seen():

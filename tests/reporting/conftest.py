@@ -28,7 +28,10 @@ def made():
     return _made
 
 
-@pytest.fixture(params=list(subjects.SUBJECTS))
+SLOW = ("binary", "samples", "quantiles", "counts", "vectors", "weighted", "through_a_lens")
+
+
+@pytest.fixture(params=[pytest.param(s, marks=pytest.mark.slow) if s in SLOW else s for s in subjects.SUBJECTS])
 def subject(request):
     return request.param
 

@@ -158,8 +158,8 @@ def changed(check, gain, error):
         (0.02, 0.015, True, "likely"),
         (0.02, 0.03, True, "more rows"),  # wrong, and the gain may be 0.08
         (0.02, 0.03, False, "leave"),  # nothing is known to be wrong
-        (0.0005, 0.001, True, "leave"),  # at most half a percent
-        (-0.02, 0.015, True, "leave"),
+        pytest.param(0.0005, 0.001, True, "leave", marks=pytest.mark.slow),  # at most half a percent
+        pytest.param(-0.02, 0.015, True, "leave", marks=pytest.mark.slow),
         (-0.1, 0.02, True, "worse"),
     ],
 )
@@ -203,7 +203,7 @@ def test_maps_without_rows_and_other_things_are_refused(other, tmp_path):
         recalibration_page(check, tmp_path / "page.txt")
 
 
-@pytest.mark.parametrize("kind", ["normal", "members", "quantiles"])
+@pytest.mark.parametrize("kind", ["normal", pytest.param("members", marks=pytest.mark.slow), "quantiles"])
 def test_pages_of_numbers_say_what_intervals_held(kind):
     rng = np.random.default_rng(1)
     m, s = 3 * rng.normal(size=300), rng.uniform(0.5, 2, 300)
@@ -228,7 +228,7 @@ def test_pages_of_numbers_say_what_intervals_held(kind):
     assert len(written.pictures) == 2
 
 
-@pytest.mark.parametrize("of_fit", [True, False])
+@pytest.mark.parametrize("of_fit", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_the_call_on_the_page_makes_the_page_again(other, of_fit, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")

@@ -39,6 +39,9 @@ TITLES = {
 }
 
 
+SLOW = ("some rows", "two", "two columns")  # "one" is such a command of report
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -59,7 +62,10 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("unrendered")
-@pytest.mark.parametrize("commands", PAGES.values(), ids=PAGES)
+@pytest.mark.parametrize(
+    "commands",
+    [pytest.param(PAGES[k], marks=pytest.mark.slow if k in SLOW else (), id=k) for k in PAGES],
+)
 def test_the_command_on_a_page_makes_the_page_again(folder, commands, capsys, request):
     for command in commands:
         status = main(shlex.split(command))

@@ -312,7 +312,13 @@ def command_on(page):
     return html.unescape(re.search(r"<code>(.*?)</code>", page, re.DOTALL)[1])
 
 
-@pytest.mark.parametrize("options", REPEATED.values(), ids=REPEATED)
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param(REPEATED[k], id=k, marks=pytest.mark.slow if k in ("nothing", "levels", "horizon") else ())
+        for k in REPEATED
+    ],
+)
 @pytest.mark.usefixtures("unrendered")
 def test_the_call_on_a_page_makes_the_page_again(tmp_path, monkeypatch, options):
     monkeypatch.chdir(tmp_path)

@@ -343,7 +343,12 @@ def _families(n=60):
     }
 
 
-@pytest.mark.parametrize("name", _families())
+SLOW = ("beta", "negative binomial", "binomial", "student", "gamma")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in _families()]
+)
 def test_any_family_gives_the_same_bits_in_any_order(name):
     batch = _families()[name]
     y = batch.sample(1)[0]

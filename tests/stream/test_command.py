@@ -152,7 +152,9 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)])
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, 130), pytest.param(signal.SIGKILL, -signal.SIGKILL, marks=pytest.mark.slow)]
+)
 def test_a_run_that_is_stopped_leaves_the_old_file_as_it_was(data, tmp_path, number, status):
     old = tmp_path / "sums.npz"
     old.write_bytes(b"of yesterday")
@@ -181,7 +183,7 @@ sketch.save(sys.argv[1])
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGKILL])
 def test_a_kill_while_the_file_is_written_leaves_the_old_one(tmp_path, number):
     old = tmp_path / "sums.npz"
     old.write_bytes(b"of yesterday")

@@ -23,7 +23,7 @@ _spec.loader.exec_module(subjects)
 OPTIONS, SETTINGS, class_table, whole = subjects.OPTIONS, subjects.SETTINGS, subjects.class_table, subjects.whole
 
 
-@pytest.mark.parametrize("partitions", [1, 2, 13])
+@pytest.mark.parametrize("partitions", [1, 2, pytest.param(13, marks=pytest.mark.slow)])
 def test_partitions_of_a_frame_give_what_a_sketch_in_memory_gives(partitions):
     frame, y, p = class_table()
     found = kc.evaluate(dd.from_pandas(frame, npartitions=partitions), "p_*", target="label", draws=99, **SETTINGS)

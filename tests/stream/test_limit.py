@@ -65,19 +65,35 @@ def test_what_is_planned_to_take_more_goes_in_parts(tmp_path, capsys):
     assert "\nCalibration of class predictions\n" in capsys.readouterr().out
 
 
-def test_a_limit_that_nothing_keeps_is_refused_with_the_least_that_works(tmp_path, capsys):
-    large, small = _table(20_000, folder=tmp_path), tmp_path / "small.csv"
-    np.savetxt(small, [[0.9, 1], [0.2, 0], [0.6, 1]] * 20, delimiter=",", header="p,y", comments="")
-    for path, limit, rows in ((large, "1MB", "one pass over 20,000 rows takes about 2"), (small, "5MB", "to take 5")):
-        assert main(["evaluate", str(path), "--memory", limit]) == 2
-        captured = capsys.readouterr()
-        assert "p-value" not in captured.out
-        assert rows in captured.err
-        least = captured.err.split("the least that works is --memory ")[1].split(";")[0]
-        with pytest.raises(InputError, match=f"the least that works is --memory {least}; fewer --draws or "):
-            kc.evaluate(path, memory=int(limit[:-2]) * 10**6)
-        assert main(["evaluate", str(path), "--memory", least, "--draws", "19"]) == 0
-        capsys.readouterr()
+def _small(folder):
+    path = folder / "small.csv"
+    np.savetxt(path, [[0.9, 1], [0.2, 0], [0.6, 1]] * 20, delimiter=",", header="p,y", comments="")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("make", "limit", "rows"),
+    [
+        pytest.param(
+            lambda folder: _table(20_000, folder=folder),
+            "1MB",
+            "one pass over 20,000 rows takes about 2",
+            id="large",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(_small, "5MB", "to take 5", id="small"),
+    ],
+)
+def test_a_limit_that_nothing_keeps_is_refused_with_the_least_that_works(make, limit, rows, tmp_path, capsys):
+    path = make(tmp_path)
+    assert main(["evaluate", str(path), "--memory", limit]) == 2
+    captured = capsys.readouterr()
+    assert "p-value" not in captured.out
+    assert rows in captured.err
+    least = captured.err.split("the least that works is --memory ")[1].split(";")[0]
+    with pytest.raises(InputError, match=f"the least that works is --memory {least}; fewer --draws or "):
+        kc.evaluate(path, memory=int(limit[:-2]) * 10**6)
+    assert main(["evaluate", str(path), "--memory", least, "--draws", "19"]) == 0
 
 
 def test_what_cannot_go_in_parts_is_refused_before_the_work(tmp_path, capsys):

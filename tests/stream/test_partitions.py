@@ -221,7 +221,7 @@ def test_lens(tmp_path, table):
     assert found.question == "top label"
 
 
-@pytest.mark.parametrize("spread", ["std", "variance"])
+@pytest.mark.parametrize("spread", ["std", pytest.param("variance", marks=pytest.mark.slow)])
 def test_normal_predictions(tmp_path, spread):
     rng = np.random.default_rng(4)
     mean, std = rng.normal(size=2500), rng.uniform(0.5, 2, 2500)

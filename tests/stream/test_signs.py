@@ -103,7 +103,9 @@ def test_no_header(tmp_path):
     assert "target 2; predictions 1" in other.read
 
 
-@pytest.mark.parametrize("above", ["# model: v3\n# of today\n", "Results\n\n", "\n\n"])
+@pytest.mark.parametrize(
+    "above", ["# model: v3\n# of today\n", "Results\n\n", pytest.param("\n\n", marks=pytest.mark.slow)]
+)
 def test_notes_above_the_header(tmp_path, above):
     one = evaluate_files(write(tmp_path / "a.csv", rows_of(P)), **SKETCH)
     other = evaluate_files(write(tmp_path / "b.csv", rows_of(P), above=above), **SKETCH)

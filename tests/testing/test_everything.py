@@ -63,13 +63,21 @@ def test_every_statistic(name):
     testing.check_statistic(statistic, **options)
 
 
-@every("name", subjects.measures())
+@every(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if name == "smece of classes" else name
+        for name in subjects.measures()
+    ],
+)
 def test_every_measure(name):
     measure, options = subjects.measures()[name]
     testing.check_measure(measure, **options)
 
 
-@every("name", subjects.LAWS)
+@every(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name == "consistency" else name for name in subjects.LAWS]
+)
 def test_every_null_law(name):
     law, options = subjects.LAWS[name]
     testing.check_null_law(law, **options)

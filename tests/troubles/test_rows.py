@@ -113,7 +113,7 @@ def test_what_is_refused_or_noted_while_reading(tmp_path, capsys):
     assert printed(capsys, "evaluate", str(path), *said)[2] == [WRONG]
 
 
-@pytest.mark.parametrize("make", [classes, numbers])
+@pytest.mark.parametrize("make", [classes, pytest.param(numbers, marks=pytest.mark.slow)])
 def test_a_page(tmp_path, capsys, make):
     pytest.importorskip("jinja2")
     pytest.importorskip("matplotlib")

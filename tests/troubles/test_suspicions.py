@@ -92,6 +92,15 @@ def said_by(call):
         return str(error)
 
 
+TYPED = (  # the others are typed with the slow tests; in Python all are called
+    "a swapped column of words",
+    "columns in another order",
+    "percentages",
+    "a scale to ten",
+    "logits",
+)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_in_python(name):
     _, _, call, sentence, _, cure, right = CASES[name]
@@ -102,7 +111,9 @@ def test_in_python(name):
     assert found.test.pvalue > 0.05
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name", [name if name in TYPED else pytest.param(name, marks=pytest.mark.slow) for name in CASES]
+)
 def test_on_the_command_line(name, tmp_path, capsys):
     given, options, _, sentence, cure, _, right = CASES[name]
     path = tmp_path / "a.csv"

@@ -72,7 +72,9 @@ def test_gauss_legendre_agrees_with_closed_forms(family, unknown, known, all_lay
     assert np.linalg.eigvalsh(found[1])[0] > -1e-12
 
 
-@pytest.mark.parametrize("family", [Normal, Laplace, DiagonalNormal, MultivariateNormal])
+@pytest.mark.parametrize(
+    "family", [Normal, Laplace, pytest.param(DiagonalNormal, marks=pytest.mark.slow), MultivariateNormal]
+)
 def test_monte_carlo_agrees_with_closed_forms_also_on_the_diagonal(family, all_layouts):
     p, y = batch(family)
     unknown, known = (Tent, Laplacian) if family is Laplace else (Bell, Gaussian)
@@ -100,7 +102,7 @@ def test_many_draws_are_taken_in_parts(monkeypatch, all_layouts):
     np.testing.assert_allclose(all_layouts(embedding, p, y), whole, rtol=1e-12)
 
 
-@pytest.mark.parametrize("integrator", [GaussHermite(40), MonteCarlo(50_000)])
+@pytest.mark.parametrize("integrator", [GaussHermite(40), pytest.param(MonteCarlo(50_000), marks=pytest.mark.slow)])
 def test_components_of_different_families_meet_in_their_nodes(integrator, all_layouts):
     (full, y), (diagonal, _) = batch(MultivariateNormal), batch(DiagonalNormal)
     mixture = Mixture([0.3, 0.7], [full, diagonal])

@@ -15,8 +15,14 @@ FAMILIES = {
 }
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    ("family", "weighted"),
+    [
+        ("normal", False),
+        *((family, True) for family in FAMILIES),
+        *(pytest.param(family, False, marks=pytest.mark.slow) for family in FAMILIES if family != "normal"),
+    ],
+)
 def test_places_and_widths_minimise_the_loss_with_its_ridge(family, weighted):
     rng = np.random.default_rng(5)
     n = 25

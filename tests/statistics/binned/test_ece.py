@@ -180,8 +180,17 @@ data = st.integers(5, 40).flatmap(
 BINNINGS = [UniformBins(10), UniformBins(3, closed="left"), EqualMassBins(4), MedianVarianceBins(2)]
 
 
-@pytest.mark.parametrize("binning", BINNINGS, ids=str)
-@pytest.mark.parametrize("question", ["top label", "positive class", "class-wise"])
+@pytest.mark.parametrize(
+    ("question", "binning"),
+    [
+        *(pytest.param("positive class", bins, id=f"positive class-{bins}") for bins in BINNINGS),
+        *(
+            pytest.param(question, bins, id=f"{question}-{bins}", marks=() if bins is quick else pytest.mark.slow)
+            for question, quick in (("top label", BINNINGS[2]), ("class-wise", BINNINGS[0]))
+            for bins in BINNINGS
+        ),
+    ],
+)
 @given(data=data, seed=st.integers(0, 99))
 def test_properties(binning, question, data, seed):
     p, y, w = data

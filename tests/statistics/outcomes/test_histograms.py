@@ -58,7 +58,7 @@ def test_neighbouring_ranks_are_joined():
     assert len(rank_histogram(y, kc.Samples(rng.normal(size=(100, 60)))).counts) == 20
 
 
-@pytest.mark.parametrize("kind", ["ranks", "ties"])
+@pytest.mark.parametrize("kind", [pytest.param("ranks", marks=pytest.mark.slow), "ties"])
 def test_calibrated_ensembles_lie_inside_as_often_as_promised(kind):
     rng = np.random.default_rng(len(kind))
     out = 0

@@ -100,7 +100,10 @@ CALIBRATED = {
 }
 
 
-@pytest.mark.parametrize("case", CALIBRATED)
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, marks=pytest.mark.slow) if case == "one probability" else case for case in CALIBRATED],
+)
 def test_shocks_of_clusters_are_no_direction(case):
     """With the spread of independent rows a third of these calibrated sets had a clear direction."""
     make, signals, names = CALIBRATED[case]
@@ -136,7 +139,7 @@ def said(y, batch, of, words):
     return result.pvalue <= 0.05, {word for word in words if any(word in one for one in result.directions)}
 
 
-@pytest.mark.parametrize("case", ["over-confident", "too narrow"])
+@pytest.mark.parametrize("case", [pytest.param("over-confident", marks=pytest.mark.slow), "too narrow"])
 def test_the_right_direction_alone_is_said_of_clusters(case):
     """Before, shocks that clusters shared were told as a shift beside it: of 60 narrow sets in 18."""
     words = ("over-confident", "under-confident", "-predicted", "too narrow", "too wide", "shifted")
