@@ -392,7 +392,9 @@ def test_the_largest_sums_fit():
     assert most * (2**61 >> 32) < 2**63  # high digits
     assert products.BLOCK * 2 ** (31 + 12) <= 2**53  # a block of means, in double precision
     assert moments._TOGETHER * products.BLOCK * 2 ** (20 + 20) <= 2**53  # of second moments, before they are digits
-    assert products.BLOCK * 2**12 <= 2**24  # of features by label, in single precision
+    assert products.BLOCK <= products.TURNED_BLOCK
+    assert products.TURNED_BLOCK * 2**12 <= 2**24  # of features by label, in single precision
+    assert products.BLOCK * 2**12 <= 2**24  # of digits of the diagonal
     assert exact._ROWS * exact._LOW < 2**53  # digits of floating-point numbers
 
 

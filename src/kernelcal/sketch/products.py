@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 
 import numpy as np
 
@@ -32,6 +31,7 @@ __all__ = [
     "BLOCK",
     "FEATURE_BITS",
     "PROBABILITY_BITS",
+    "TURNED_BLOCK",
     "ClassGram",
     "ClassTotals",
     "WholeFeatures",
@@ -47,6 +47,7 @@ __all__ = [
 
 _IN_CACHE = 256  # rows of features
 BLOCK = 1_024  # rows, whose products are exact: of features and probabilities, 12 + 31 + 10 bits
+TURNED_BLOCK = 4 * BLOCK  # whose features add up exactly in single precision; of long steps two threads wait less
 FEATURE_BITS, PROBABILITY_BITS, RESIDUAL_BITS = 12, 31, 16
 _TURN = 2**16  # places of a cosine
 _NEAR, _WHOLE = 2.0**50, 1.5 * 2.0**52  # added to a number that is nearer to 0, its lowest bits are the nearest whole
@@ -272,14 +273,13 @@ class ClassTotals:
         begins = np.append(True, groups[1:] != groups[:-1])
         each, number, rows = self.turns.places[groups[begins]], int(begins.sum()), np.arange(n)
         at = changes * number + (np.cumsum(begins) - 1)[:, None]  # of a block of few groups, by places and by groups
-        size = (draws + 1) * number
+        long = math.isqrt(draws) + 1
+        size = long * long * number
         chosen = np.empty((n, m + 2), dtype=np.int32)  # changes, labels without a turn, observed ones
         chosen[:, :m] = at * m + np.arange(m)
         chosen[:, m], chosen[:, m + 1] = size * m + unturned, (size + 1) * m + labels.labels
         found = _sums_at(chosen, (size + 2) * m, phi)
-        came = found[: size * m].reshape(draws + 1, number, m * d)
-        for before, now in pairwise(list(came)):
-            np.add(now, before, out=now)
+        came = _summed_along(found[: size * m].reshape(long, long, number, m * d))
         if self._changes is None:
             self._changes = np.zeros((draws, m * d))
         for k, places in enumerate(each):
@@ -289,7 +289,7 @@ class ClassTotals:
         steps = own.copy()
         steps[:, 1:] -= own[:, :-1]
         steps[:, 0] -= own[:, -1]
-        turned = np.bincount(at.ravel(), steps.ravel(), minlength=size).reshape(draws + 1, number)
+        turned = np.bincount(at.ravel(), steps.ravel(), minlength=size).reshape(-1, number)
         along = np.take_along_axis(np.cumsum(turned, axis=0), each.T, axis=0)
         self._diagonal[1:] += along.sum(axis=1) + own[rows, unturned].sum()
         self._diagonal[0] += own[rows, labels.labels].sum()
@@ -316,6 +316,15 @@ class ClassTotals:
         return {"totals": totals.astype(np.int64), "diagonal": self._diagonal.astype(np.int64)}
 
 
+def _summed_along(x: np.ndarray) -> np.ndarray:
+    """Sums up to every row, in place, of rows that stand in a square: in few long steps, where threads need not wait."""
+    for k in range(1, x.shape[1]):
+        x[:, k] += x[:, k - 1]
+    for k in range(1, len(x)):
+        x[k] += x[k - 1, -1]
+    return x.reshape(-1, *x.shape[2:])
+
+
 def _aligned(columns: int) -> int:
     return -(-columns // _ALIGNED) * _ALIGNED
 
@@ -331,7 +340,8 @@ def _sums_at(places: np.ndarray, number: int, phi: np.ndarray) -> np.ndarray:
 
 def means_of(phi: np.ndarray, whole: np.ndarray) -> np.ndarray:
     """Digits of ``sum_i phi_i`` and ``sum_i rint(2^31 p_ik) phi_i`` of a block in float64, shape (2, 1 + m, D)."""
-    return digits_of(products(np.column_stack([np.ones(len(whole)), whole]), phi))
+    columns = np.column_stack([np.ones(len(whole)), whole])
+    return sum(digits_of(products(columns[part], phi[part])) for part in row_slices(len(phi), BLOCK))
 
 
 def residual_bits(most: float) -> int:

@@ -24,6 +24,7 @@ from kernelcal.sketch.products import (
     BLOCK,
     FEATURE_BITS,
     PROBABILITY_BITS,
+    TURNED_BLOCK,
     ClassGram,
     ClassTotals,
     WholeFeatures,
@@ -59,8 +60,7 @@ __all__ = [
 
 
 Arrays = dict[str, np.ndarray]
-_PART, _MOST = 2**14, 2**19  # rows of a task, at least and at most
-_OF_A_GROUP = 900  # rows of a task, which one block holds
+_PART, _MOST = 2**14, 2**18  # rows of a task, at least and at most
 _DIGITS = {"means", "log_score", "brier_score", "expected", "variance", "varied", "slope", "along", "away", "joint"}
 _DIGITS |= {"observed", "products", "sharp products", "places", "sides", "claims"}
 _DIGITS |= {"surprised", "moment", "covariance", "lengthened", "squares", "lengths"}
@@ -124,7 +124,7 @@ def sums_of(case: Case, placed: Any, rows: range | np.ndarray, settings: Setting
     batch, n = case.predictions, len(case)
     alone = on_accelerator(placed.reference)
     task = _Task(settings, subject, batch[:1].map_arrays(_in_double), placed.reference if alone else None)
-    tasks = 1 if alone else max(1, min(thread_count(None), n // _PART), -(-n // task.rows))
+    tasks = 1 if alone else max(1, min(thread_count(None), n // _PART), -(-n // _MOST))
 
     def sums(part: slice) -> Arrays:
         with one_thread():  # parts beside each other, so that none of their many short steps waits for the others
@@ -152,7 +152,6 @@ class _Task:
         self.turns = self.words.turns(settings.draws)
         self.dimension = residual_of(one, subject.target_kernel).dimension
         self.most = _most(subject)
-        self.rows = min(_MOST, max(4 * _PART, _OF_A_GROUP * self.turns.groups))
 
     def sums(self, case: Case, rows: range | np.ndarray) -> Arrays:
         """Sums of consecutive rows, block by block."""
@@ -176,8 +175,9 @@ class _Task:
         if turned:  # sums are whole numbers, and rows may stand in any order
             order = np.argsort(groups, kind="stable")
             batch, labels, numbers, own, groups = (x[order] for x in (batch, labels, numbers, own, groups))
-            parts = _blocks(groups)
-        room, double_room = np.empty((BLOCK, d), dtype=np.float32), np.empty((BLOCK, d))  # memory anew takes its time
+            parts = _blocks(groups, BLOCK if moments is not None else TURNED_BLOCK)
+        most = max(part.stop - part.start for part in parts)
+        room, double_room = np.empty((most, d), dtype=np.float32), np.empty((most, d))  # memory anew takes its time
         for part in parts:
             block = batch[part]
             phi, whole = self.features.of(block, room), whole_probabilities(block)
@@ -212,16 +212,16 @@ class _Task:
         return total
 
 
-def _blocks(groups: np.ndarray) -> list[slice]:
+def _blocks(groups: np.ndarray, most: int) -> list[slice]:
     """Parts of rows that stand by groups: of whole groups, as many as a block holds, or of a part of a large one."""
     ends, parts, begin, last = np.flatnonzero(np.append(groups[1:] != groups[:-1], True)) + 1, [], 0, 0
     for end in ends.tolist():
-        if end - begin > BLOCK and last > begin:
+        if end - begin > most and last > begin:
             parts.append(slice(begin, last))
             begin = last
-        for _ in range(-(-(end - begin) // BLOCK) - 1):
-            parts.append(slice(begin, begin + BLOCK))
-            begin += BLOCK
+        for _ in range(-(-(end - begin) // most) - 1):
+            parts.append(slice(begin, begin + most))
+            begin += most
         last = end
     return [*parts, slice(begin, len(groups))]
 
