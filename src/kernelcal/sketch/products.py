@@ -317,7 +317,7 @@ class ClassTotals:
 
 
 def _summed_along(x: np.ndarray) -> np.ndarray:
-    """Sums up to every row, in place, of rows that stand in a square: in few long steps, where threads need not wait."""
+    """Sums up to every row, in place, of rows that stand in a square: few long steps, where threads wait less."""
     for k in range(1, x.shape[1]):
         x[:, k] += x[:, k - 1]
     for k in range(1, len(x)):
@@ -341,7 +341,7 @@ def _sums_at(places: np.ndarray, number: int, phi: np.ndarray) -> np.ndarray:
 def means_of(phi: np.ndarray, whole: np.ndarray) -> np.ndarray:
     """Digits of ``sum_i phi_i`` and ``sum_i rint(2^31 p_ik) phi_i`` of a block in float64, shape (2, 1 + m, D)."""
     columns = np.column_stack([np.ones(len(whole)), whole])
-    return sum(digits_of(products(columns[part], phi[part])) for part in row_slices(len(phi), BLOCK))
+    return np.sum([digits_of(products(columns[part], phi[part])) for part in row_slices(len(phi), BLOCK)], axis=0)
 
 
 def residual_bits(most: float) -> int:
