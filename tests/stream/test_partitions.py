@@ -309,7 +309,7 @@ def test_quoted_line_breaks_do_not_end_a_row(tmp_path, monkeypatch):
 
 
 def test_rows_of_a_batch_are_bounded_by_bytes():
-    assert formats.rows_of_batch(1) == 131_072
+    assert formats.rows_of_batch(1) == 65_536
     assert formats.rows_of_batch(10**6) == 1_024
     assert formats.rows_of_batch(100) * 800 <= formats.BATCH_BYTES
 

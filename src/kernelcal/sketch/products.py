@@ -57,6 +57,7 @@ _DIGIT = 12  # bits of the two columns that make up the diagonal
 _SLACK = 1e-6  # of a bit: what a bound is off by rounding
 _TOGETHER = 2**18  # sums in single precision: what a cache holds of them
 _PRODUCTS_UP_TO = 12  # classes; above, adding rows label by label beats a matrix product a class
+_AT_ONCE = 2**20  # sums by turns of the groups of a block, 4 MiB
 _ROWS_OF_A_GROUP = 128  # from which on a group is worth its own steps
 _ALIGNED = 8  # columns of a product
 
@@ -229,6 +230,12 @@ class ClassTotals:
         """Tell whether so many rows are better grouped by their turns than labelled draw by draw."""
         apart = self.turns.before.shape[1] * self.classes < 2**CIRCLE_BITS
         return apart and rows >= self.turns.groups * max(_ROWS_OF_A_GROUP, 6 * self.classes)
+
+    @property
+    def groups_at_once(self) -> int:
+        """Groups of a block, whose sums by turns are held beside each other."""
+        features, draws = self._unturned.shape[1], self.turns.places.shape[1]
+        return max(1, _AT_ONCE // (draws * self.classes * features))
 
     def add(self, phi: np.ndarray, squares: np.ndarray, labels: DrawnLabels, place: Array | None = None) -> None:
         """Add a block of rows: `squares` has ``|phi|^2 |r|^2`` of every label, shape (n, m)."""

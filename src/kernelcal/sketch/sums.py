@@ -175,7 +175,7 @@ class _Task:
         if turned:  # sums are whole numbers, and rows may stand in any order
             order = np.argsort(groups, kind="stable")
             batch, labels, numbers, own, groups = (x[order] for x in (batch, labels, numbers, own, groups))
-            parts = _blocks(groups, BLOCK if moments is not None else TURNED_BLOCK)
+            parts = _blocks(groups, BLOCK if moments is not None else TURNED_BLOCK, totals.groups_at_once)
         most = max(part.stop - part.start for part in parts)
         room, double_room = np.empty((most, d), dtype=np.float32), np.empty((most, d))  # memory anew takes its time
         for part in parts:
@@ -212,17 +212,17 @@ class _Task:
         return total
 
 
-def _blocks(groups: np.ndarray, most: int) -> list[slice]:
-    """Parts of rows that stand by groups: of whole groups, as many as a block holds, or of a part of a large one."""
-    ends, parts, begin, last = np.flatnonzero(np.append(groups[1:] != groups[:-1], True)) + 1, [], 0, 0
+def _blocks(groups: np.ndarray, rows: int, number: int) -> list[slice]:
+    """Parts of rows that stand by groups: at most so many rows and groups, whole ones, or a part of a large one."""
+    ends, parts, begin, last, held = np.flatnonzero(np.append(groups[1:] != groups[:-1], True)) + 1, [], 0, 0, 0
     for end in ends.tolist():
-        if end - begin > most and last > begin:
+        if held and (end - begin > rows or held == number):
             parts.append(slice(begin, last))
-            begin = last
-        for _ in range(-(-(end - begin) // most) - 1):
-            parts.append(slice(begin, begin + most))
-            begin += most
-        last = end
+            begin, held = last, 0
+        for _ in range(-(-(end - begin) // rows) - 1):
+            parts.append(slice(begin, begin + rows))
+            begin += rows
+        last, held = end, held + 1
     return [*parts, slice(begin, len(groups))]
 
 

@@ -32,7 +32,7 @@ __all__ = [
 Columns = dict[str, np.ndarray]
 BATCH_BYTES = 2**24  # of the numbers of one batch
 HEAD = 1_000  # first rows, by which columns are recognised
-_FEWEST, _MOST = 1_024, 131_072  # rows of a batch
+_FEWEST, _MOST = 1_024, 65_536  # rows of a batch
 
 
 @dataclass(frozen=True)
