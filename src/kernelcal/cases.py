@@ -135,19 +135,23 @@ class Case:
         """Return the case with a function applied to every array of its predictions."""
         return replace(self, predictions=self.predictions.map_arrays(function))
 
-    @cached_property
+    @property
     def in_numpy(self) -> Self:
         """The case with predictions in NumPy; itself where they are."""
-        if isinstance(self.predictions.reference, np.ndarray):
-            return self
-        there = self.map_arrays(to_numpy)
-        there.__dict__["in_numpy"] = there
-        return there
+        return self if isinstance(self.predictions.reference, np.ndarray) else self._fetched
 
     @cached_property
+    def _fetched(self) -> Self:  # a case must not hold itself: its rows would stay until Python looks for circles
+        return self.map_arrays(to_numpy)
+
+    @property
     def placed(self) -> Self:
         """The case with predictions where sums over pairs of rows are made (`Predictions.placed`)."""
-        return self if self.in_numpy is self else replace(self, predictions=self.predictions.placed())
+        return self if self.in_numpy is self else self._placed
+
+    @cached_property
+    def _placed(self) -> Self:
+        return replace(self, predictions=self.predictions.placed())
 
     @cached_property
     def in_cells(self) -> Self:

@@ -353,15 +353,17 @@ class Tiles(QuadraticForms):
         pieces = [[kernel.diagonal(part) for part in pairs] for kernel in self.kernels]
         return [piece[0] if len(piece) == 1 else namespace(*piece).concat(piece) for piece in pieces]
 
-    @cached_property
+    @property
     def _double(self) -> Self:
         """The same in float64: draws are ranked, and float32 would let the last digit decide between equal ones."""
-        if self._reference.dtype == np.float64:
-            return self
+        return self if self._reference.dtype == np.float64 else self._in_double
+
+    @cached_property
+    def _in_double(self) -> Self:  # sums must not hold themselves: rows would stay until Python looks for circles
         predictions = self.predictions.map_arrays(lambda x: to_numpy(x).astype(np.float64))
         return type(self)(self.shape, self.threads, self.kernels, predictions, self.residual.double())
 
-    @cached_property
+    @property
     def _of_rows(self) -> Self:
         return self if self._reference.dtype == np.float32 and stays_single(self._reference) else self._double
 

@@ -80,7 +80,7 @@ class Flips:
     law : LabelLaw
         Of the labels.
     at_once : callable, optional
-        Changes of draws for what is flipped, where the rows of M are not at hand.
+        Changes of draws for these flips and what is flipped, where the rows of M are not at hand.
     units : DependentUnits, optional
         Drawn in the place of rows, which are in their order; pairs that they leave out change nothing. Of a unit that
         is flipped every row has the label of the draw with probability `alike` over the rows of a unit.
@@ -97,7 +97,7 @@ class Flips:
     targets: np.ndarray
     weights: np.ndarray
     law: LabelLaw
-    at_once: Callable[[Flipped], np.ndarray] | None = None
+    at_once: Callable[[Flips, Flipped], np.ndarray] | None = None
     units: DependentUnits | None = None
     alike: float = 1.0
     _known: dict[float, np.ndarray] = field(default_factory=dict)
@@ -127,7 +127,7 @@ class Flips:
         """Changes of every draw with so many surprises, at most those of 6 standard deviations, shape (draws,)."""
         surprises = min(surprises, MOST**2 / 2)
         if surprises not in self._known and self.at_once is not None:
-            self._known[surprises] = self.at_once(self._flipped(surprises))
+            self._known[surprises] = self.at_once(self, self._flipped(surprises))
         elif surprises not in self._known:
             step = max(1, _BYTES // (32 * len(self.targets)))  # draws that fit the memory together
             parts = [self._of(first, min(first + step, self.draws), surprises) for first in range(0, self.draws, step)]

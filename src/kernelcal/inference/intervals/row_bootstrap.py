@@ -210,7 +210,7 @@ class RowBootstrap:
             self.targets.astype(np.intp),
             weights,
             law,
-            None if self.pairs is not None or self.units is not None else lambda some: self._flipped(flips, some),
+            None if self.pairs is not None or self.units is not None else self._flipped,
             **({} if self.units is None else {"units": self.units, "alike": request.units.sharing.rows}),
         )
         return lambda surprises: drawn + flips.changes(surprises)
