@@ -80,7 +80,10 @@ def depth(difference: float, own: float, surprised: Error | None) -> float:
 
     if gap(_DEEPEST) < 0:
         return _DEEPEST
-    return float(brentq(gap, 0.0, _DEEPEST, xtol=1e-12, rtol=1e-12)) * (1 - 1e-11)
+    held = [gap]  # SciPy's wrapper holds itself, and until Python looks for circles all draws that the error comes from
+    found = float(brentq(lambda z: held[0](z), 0.0, _DEEPEST, xtol=1e-12, rtol=1e-12))
+    held.clear()
+    return found * (1 - 1e-11)
 
 
 def hoeffding_parts(matrix: PairMatrix) -> tuple[float, float]:
