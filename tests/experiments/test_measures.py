@@ -1,23 +1,12 @@
 """A short run of the experiment on intervals of measures."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-FOLDER = Path(__file__).resolve().parents[2] / "experiments" / "measures"
-
-if not FOLDER.exists():  # an installed package has no experiments
-    pytest.skip("the experiments are not here", allow_module_level=True)
-
 
 @pytest.fixture(scope="module")
-def coverage():
-    spec = importlib.util.spec_from_file_location("measures_coverage", FOLDER / "coverage.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def coverage(load):
+    return load("measures/coverage.py")
 
 
 def test_outcomes_are_as_frequent_as_they_should_be(coverage):

@@ -1,24 +1,13 @@
 """Short version of experiments/level/quantiles.py: true quantiles of every law, and every wrong one."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy.stats import binom
 
-FILE = Path(__file__).resolve().parents[2] / "experiments" / "level" / "quantiles.py"
-
-if not FILE.exists():  # an installed package has no experiments
-    pytest.skip("the experiments are not here", allow_module_level=True)
-
 
 @pytest.fixture(scope="module")
-def script():
-    spec = importlib.util.spec_from_file_location("quantile_level", FILE)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def script(load):
+    return load("level/quantiles.py")
 
 
 def test_true_quantiles_of_every_law_keep_the_level(script):

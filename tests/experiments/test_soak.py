@@ -1,7 +1,6 @@
 """The soak of files, short: kills and damages, and that a loss would be seen."""
 
 import csv
-import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -14,18 +13,13 @@ from kernelcal.errors import InputError
 
 FOLDER = Path(__file__).resolve().parents[2] / "experiments" / "monitor"
 
-if not FOLDER.exists():  # an installed package has no experiments
-    pytest.skip("the experiments are not here", allow_module_level=True)
 if sys.platform == "win32":
     pytest.skip("processes fork", allow_module_level=True)
 
 
 @pytest.fixture(scope="module")
-def soak():
-    spec = importlib.util.spec_from_file_location("soak", FOLDER / "soak.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def soak(load):
+    return load("monitor/soak.py")
 
 
 @pytest.mark.slow

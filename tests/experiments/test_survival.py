@@ -1,23 +1,12 @@
 """Settings of the experiment on survival: each makes data that all tests take."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-FOLDER = Path(__file__).resolve().parents[2] / "experiments" / "survival"
-
-if not FOLDER.exists():  # an installed package has no experiments
-    pytest.skip("the experiments are not here", allow_module_level=True)
-
 
 @pytest.fixture(scope="module")
-def run():
-    spec = importlib.util.spec_from_file_location("survival_run", FOLDER / "run.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def run(load):
+    return load("survival/run.py")
 
 
 def test_every_setting_has_pvalues(run):

@@ -1,25 +1,12 @@
 """The experiment on turned draws in a short form: p-values are those of independent draws, but for their noise."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-SCRIPT = ROOT / "experiments" / "turns" / "run.py"
 
-if not SCRIPT.exists():  # an installed package has no experiments
-    pytest.skip("the experiments are not here", allow_module_level=True)
-
-
-@pytest.fixture(scope="module", name="run")
-def script():
-    """The script, imported from where it lies."""
-    spec = importlib.util.spec_from_file_location("turns_run", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture(scope="module")
+def run(load):
+    return load("turns/run.py")
 
 
 @pytest.mark.parametrize("kind", ["any", "ten"])

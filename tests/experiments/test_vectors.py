@@ -1,7 +1,6 @@
 """The experiment on vectors and ranks in a short form: levels are kept, and wrong dependence is seen by pre-ranks."""
 
 import csv
-import importlib.util
 from pathlib import Path
 
 import numpy as np
@@ -10,19 +9,11 @@ import pytest
 from kernelcal.ranks import vectors_test
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPT = ROOT / "experiments" / "vectors" / "run.py"
-
-if not SCRIPT.exists():  # an installed package has no experiments
-    pytest.skip("the experiments are not here", allow_module_level=True)
 
 
-@pytest.fixture(scope="module", name="run")
-def script():
-    """The script, imported from where it lies."""
-    spec = importlib.util.spec_from_file_location("vectors_run", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture(scope="module")
+def run(load):
+    return load("vectors/run.py")
 
 
 def test_wrong_dependence_is_seen_by_pre_ranks(run):
