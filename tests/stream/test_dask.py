@@ -11,7 +11,7 @@ import pytest
 
 import kernelcal as kc
 from kernelcal.errors import InputError, MissingExtraError
-from kernelcal.stream import evaluate_frame, on_dask
+from kernelcal.stream import evaluate_frame, getting_ready, on_dask
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -172,6 +172,34 @@ def test_a_partition_that_kills_its_worker_and_a_closed_client_are_said(tmp_path
     assert "died again and again, perhaps for lack of memory" in killed
     assert len(closed) == 2
     assert all("the client of Dask is closed" in line and "as client= (" in line for line in closed)
+
+
+class Workers:
+    """A client of two workers, which does what it is given at once."""
+
+    def __init__(self):
+        self.asked, self.released = [], []
+
+    def nthreads(self):
+        return {"one": 1, "two": 2}
+
+    def submit(self, function, *, workers, pure):
+        assert (function(), pure) == (None, False)
+        self.asked += workers
+        return self
+
+    def release(self):
+        self.released.append(len(self.asked))
+
+
+def test_every_worker_gets_ready_while_rows_are_looked_at():
+    client = Workers()
+    with pytest.raises(KeyError), getting_ready(client):
+        assert (client.asked, client.released) == (["one", "two"], [])
+        raise KeyError
+    assert client.released == [2, 2]
+    with getting_ready(None), getting_ready(object()):  # without a client, and of one that cannot be asked
+        pass
 
 
 def test_without_distributed(monkeypatch):

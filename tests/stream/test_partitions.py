@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kernelcal as kc
+from kernelcal.cases import Case
 from kernelcal.errors import InputError
 from kernelcal.sketch import Sketch
 from kernelcal.stream import evaluate_files, formats, lines
-from kernelcal.stream.survey import places
+from kernelcal.stream.survey import places, seconds_and_bytes
 
 pd = pytest.importorskip("pandas")
 _spec = importlib.util.spec_from_file_location("stream_subjects", Path(__file__).with_name("subjects.py"))
@@ -371,3 +372,14 @@ def test_carriage_returns_alone_and_open_quotes(tmp_path):
     (tmp_path / "d.csv").write_text(text.replace("p,y", 'p,y,"note').replace("\n", ",x\n"))
     with pytest.raises(InputError, match=r"line 1: .* is a quote left open"):
         evaluate_files(tmp_path / "d.csv")
+
+
+@pytest.mark.parametrize(("rows", "timed"), [(0, 4), (300_000, 4), (300_001, 2**14)])
+def test_the_time_of_a_row_is_that_of_a_batch_as_large_as_will_come(rows, timed, monkeypatch):
+    """A row of a few takes longer than one of many, of which files of many rows are."""
+    case, seen, updated = Case.of([0, 1, 1, 0], [0.2, 0.5, 0.9, 0.1]), [], Sketch.updated
+    monkeypatch.setattr(Sketch, "updated", lambda self, some: seen.append(len(some)) or updated(self, some))
+    seconds, size = seconds_and_bytes(case, Sketch.like(case.predictions, draws=9), rows)
+    assert seen == [4, timed]
+    assert seconds > 0
+    assert size > 0
