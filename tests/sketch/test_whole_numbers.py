@@ -15,7 +15,7 @@ from kernelcal.inference import keyed_words
 from kernelcal.predictions import MultivariateNormal
 from kernelcal.randomness import generator_of
 from kernelcal.sketch import Sketch, draws, exact, moments, products, sums, turns
-from kernelcal.sketch.draws import ClassLaws, DrawnLabels, RowWords
+from kernelcal.sketch.draws import ClassLaws, DrawnLabels, RowDraws, RowWords
 from kernelcal.sketch.products import ClassTotals, WholeFeatures, diagonal_bits, refuse_unknown, residual_bits
 from kernelcal.sketch.turns import Turns
 
@@ -91,12 +91,11 @@ def test_a_key_owns_its_words():
     np.testing.assert_array_equal(words.uniforms(ids, 3, 2)[:, order], words.uniforms(ids[order], 3, 2))
 
 
-def drawn_labels(batch, y, draws, rng=1, rows=None):
+def drawn_labels(batch, y, draws, rng=1):
     """Labels of all rows, whatever their groups."""
     words = RowWords(rng)
-    turns, rows = words.turns(draws), np.arange(len(y)) if rows is None else rows
-    own = words.of(rows, 4)
-    return DrawnLabels(words, ClassLaws.of(batch), np.asarray(y), rows, turns, own, turns.groups_of(own[:, 1]))
+    rows = RowDraws.of(words, words.turns(draws), range(len(y)))
+    return DrawnLabels(rows, ClassLaws.of(batch), np.asarray(y))
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from kernelcal.predictions import ClassPredictions
 from kernelcal.randomness import generator_of
 from kernelcal.sketch.turns import CIRCLE_BITS, Turns
 
-__all__ = ["ClassLaws", "DrawnLabels", "RowWords"]
+__all__ = ["ClassLaws", "DrawnLabels", "RowDraws", "RowWords"]
 
 
 _HALF = np.uint64(32)
@@ -137,40 +137,59 @@ def _part_of(words: np.ndarray, numbers: np.ndarray) -> np.ndarray:
     return (((words >> _HALF) * factors + (((words & _MASK) * factors) >> _HALF)) >> _HALF).astype(np.int64)
 
 
+@dataclass(frozen=True, eq=False)
+class RowDraws:
+    """By what rows are drawn, in any order of the rows.
+
+    Attributes
+    ----------
+    source : RowWords
+        Of the words.
+    turns : Turns
+        Of the draws.
+    numbers : numpy.ndarray of shape (n,)
+        Numbers or identities of the rows.
+    words : numpy.ndarray of uint64, shape (n, 4)
+        Their own.
+    groups : numpy.ndarray of shape (n,)
+        Their groups, each with its turns.
+    """
+
+    source: RowWords
+    turns: Turns
+    numbers: np.ndarray
+    words: np.ndarray
+    groups: np.ndarray
+
+    @classmethod
+    def of(cls, source: RowWords, turns: Turns, rows: range | np.ndarray) -> RowDraws:
+        """Draws of some rows."""
+        words = source.of(rows, WORDS)
+        numbers = np.arange(rows.start, rows.stop) if isinstance(rows, range) else rows
+        return cls(source, turns, numbers, words, turns.groups_of(words[:, 1]))
+
+    def __getitem__(self, index: slice | np.ndarray) -> RowDraws:
+        own = (self.numbers[index], self.words[index], self.groups[index])
+        return RowDraws(self.source, self.turns, *own)
+
+
 class DrawnLabels:
     """Labels of some rows, the observed ones and B drawn ones.
 
     Parameters
     ----------
-    words : RowWords
-        Source of the draws.
+    draws : RowDraws
+        Of the rows.
     laws : ClassLaws
         Of the same rows.
     labels : numpy.ndarray of shape (n,)
         Observed.
-    rows : range or numpy.ndarray
-        Numbers of the rows.
-    turns : Turns
-        Of the draws.
-    own : numpy.ndarray of uint64, shape (n, 4)
-        Words of the rows.
-    groups : numpy.ndarray of shape (n,)
-        Their groups.
     """
 
-    def __init__(
-        self,
-        words: RowWords,
-        laws: ClassLaws,
-        labels: np.ndarray,
-        rows: range | np.ndarray,
-        turns: Turns,
-        own: np.ndarray,
-        groups: np.ndarray,
-    ) -> None:
-        self.laws, self.labels, self.turns, self.groups = laws, labels, turns, groups
-        self._words, self._rows = words, rows
-        unturned = laws.places(labels, own) - turns.cells[groups, 0]
+    def __init__(self, draws: RowDraws, laws: ClassLaws, labels: np.ndarray) -> None:
+        self.laws, self.labels, self.turns, self.groups = laws, labels, draws.turns, draws.groups
+        self._draws = draws
+        unturned = laws.places(labels, draws.words) - self.turns.cells[self.groups, 0]
         self.places = unturned & (2**CIRCLE_BITS - 1)  # which draw b turns by its cells
 
     @property
@@ -230,7 +249,7 @@ class DrawnLabels:
         found = np.empty(len(i), dtype=np.intp)
         draws = self.turns.cells.shape[1] - 1
         for k, (row, draw) in enumerate(zip(i.tolist(), b.tolist(), strict=True)):
-            more = self._words.halves(self._rows[row : row + 1], draws, stream=1)[0, draw - 1]
+            more = self._draws.source.halves(self._draws.numbers[row : row + 1], draws, stream=1)[0, draw - 1]
             ends = np.cumsum(self.laws.fractions[row])
             found[k] = np.searchsorted(ends / ends[-1], int(more) * 2.0**-32, side="right")
         return found

@@ -11,13 +11,12 @@ import numpy as np
 from kernelcal.arrays import as_array, on_accelerator, resident, row_slices, to_numpy
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
-from kernelcal.inference import WORDS
 from kernelcal.kernels import QuantileLevels, Stationary
 from kernelcal.pairs import one_blas_thread, one_thread, thread_count, threaded_map
 from kernelcal.predictions import Bernoulli, Categorical, ClassPredictions, Predictions
 from kernelcal.residuals import ClassResidual, FeatureResidual, residual_of
 from kernelcal.sketch.directions import EXPECTED_BITS, direction_numbers, direction_shapes
-from kernelcal.sketch.draws import ClassLaws, DrawnLabels, RowWords
+from kernelcal.sketch.draws import ClassLaws, DrawnLabels, RowDraws, RowWords
 from kernelcal.sketch.exact import DIGITS, MOST_ROWS, carried, carried_floating, number_of, numbers_of
 from kernelcal.sketch.moments import LENGTH_BITS, MOMENT_BITS, ClassMoments, moment_shapes
 from kernelcal.sketch.products import (
@@ -162,37 +161,34 @@ class _Task:
         return total | (self._of_classes(seen, rows) if self.subject.of_classes else self._of_numbers(seen, rows))
 
     def _of_classes(self, case: Case, rows: range | np.ndarray) -> Arrays:
-        batch, d, one = case.predictions, self.settings.engine.frequencies, self.subject.family == Bernoulli.__name__
-        m, kept = batch.n_classes, slice(1, 2) if one else slice(None)
+        d, one = self.settings.engine.frequencies, self.subject.family == Bernoulli.__name__
+        m, kept = case.predictions.n_classes, slice(1, 2) if one else slice(None)
         gram = ClassGram.of(self.subject.target_kernel, m, self.most)
         totals = ClassTotals(m, self.turns, d, diagonal_bits(self.most))
-        moments = ClassMoments(gram, batch, d) if self.subject.second_moments else None
+        moments = ClassMoments(gram, case.predictions, d) if self.subject.second_moments else None
         means = np.zeros((2, 1 + (1 if one else m), d), dtype=np.int64)
-        own = self.words.of(rows, WORDS)
-        groups, parts = self.turns.groups_of(own[:, 1]), row_slices(len(case), BLOCK)
-        labels, numbers = case.targets, np.arange(rows.start, rows.stop) if isinstance(rows, range) else rows
+        draws, parts = RowDraws.of(self.words, self.turns, rows), row_slices(len(case), BLOCK)
         turned = self.place is None and totals.turning_pays(len(case))
         if turned:  # sums are whole numbers, and rows may stand in any order
-            order = np.argsort(groups, kind="stable")
-            batch, labels, numbers, own, groups = (x[order] for x in (batch, labels, numbers, own, groups))
-            parts = _blocks(groups, BLOCK if moments is not None else TURNED_BLOCK, totals.groups_at_once)
+            order = np.argsort(draws.groups, kind="stable")
+            case, draws = case[order], draws[order]
+            parts = _blocks(draws.groups, BLOCK if moments is not None else TURNED_BLOCK, totals.groups_at_once)
         most = max(part.stop - part.start for part in parts)
         room, double_room = np.empty((most, d), dtype=np.float32), np.empty((most, d))  # memory anew takes its time
         for part in parts:
-            block = batch[part]
+            block, labels = case.predictions[part], case.targets[part]
             phi, whole = self.features.of(block, room), whole_probabilities(block)
             double = double_room[: len(phi)]
             double[...] = phi
             squares = squares_of(double)[:, None] * gram.squares(one, whole)
-            laws = ClassLaws.of(block)
-            drawn = DrawnLabels(self.words, laws, labels[part], numbers[part], self.turns, own[part], groups[part])
+            drawn = DrawnLabels(draws[part], ClassLaws.of(block), labels)
             if turned:
                 totals.add_turned(phi, squares, drawn)
             else:
                 totals.add(phi, squares, drawn, self.place)
             means += means_of(double, whole[:, kept])
             if moments is not None:
-                moments.add(phi, whole, squares, labels[part], self.place)
+                moments.add(phi, whole, squares, labels, self.place)
         features, means = means[:, 0], means[:, 1:]
         whole_features = (features[0] << 32) + features[1]
         found = {**totals.arrays(), "features": whole_features, "means": carried(means)}
