@@ -15,7 +15,7 @@ SOURCE = Path(kernelcal.__file__).parent
 FLOORS = [
     {"defaults", "errors"},
     {"arrays"},
-    {"randomness", "registry", "tables", "plots", "surroundings"},
+    {"randomness", "registry", "tables", "plots", "files", "surroundings"},
     {"predictions"},
     {"dependence"},
     {"covariates"},

@@ -37,7 +37,7 @@ def test_every_room_is_an_attribute_but_the_command_and_what_lies_below():
         for path in SOURCE.parent.iterdir()
         if path.suffix == ".py" or (path.is_dir() and (path / "__init__.py").exists())
     }
-    assert found - kc._ROOMS == {"__init__", "__main__", "cli", "surroundings"}
+    assert found - kc._ROOMS == {"__init__", "__main__", "cli", "files", "surroundings"}
     assert set(dir(kc)) >= {*kc.__all__, *kc._ROOMS, "__version__"}
     with pytest.raises(AttributeError, match="module 'kernelcal' has no attribute 'calibrate'"):
         kc.calibrate  # noqa: B018

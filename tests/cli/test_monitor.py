@@ -12,7 +12,7 @@ import pytest
 
 import kernelcal as kc
 from kernelcal.cli import main
-from kernelcal.surroundings import in_turn
+from kernelcal.files import in_turn
 
 
 def written(path, rng, n=120, slope=1.0):

@@ -12,8 +12,8 @@ import pytest
 
 from kernelcal.cli import main
 from kernelcal.cli.streaming import size
+from kernelcal.files import written_whole
 from kernelcal.sketch import Sketch
-from kernelcal.surroundings import written_whole
 
 pd = pytest.importorskip("pandas")
 _spec = importlib.util.spec_from_file_location("stream_subjects_four", Path(__file__).with_name("subjects.py"))

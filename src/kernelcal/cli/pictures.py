@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from kernelcal.cli.ending import say
+from kernelcal.files import refuse_place, written_whole
 from kernelcal.plots import pyplot
-from kernelcal.surroundings import refuse_place, written_whole
 
 __all__ = ["refuse_picture", "write_picture"]
 

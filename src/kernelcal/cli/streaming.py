@@ -17,6 +17,7 @@ from kernelcal.cli.ending import say
 from kernelcal.cli.gates import draws_for_gates, ended_by, judged, refuse_few_draws
 from kernelcal.defaults import DRAWS_OF_A_PASS
 from kernelcal.errors import InputError
+from kernelcal.files import format_of, refuse_place
 from kernelcal.io import Data, ReadOptions
 from kernelcal.lenses import Lens
 from kernelcal.runs import Run
@@ -35,7 +36,6 @@ from kernelcal.stream import (
     why_too_large,
     with_key,
 )
-from kernelcal.surroundings import format_of, refuse_place
 
 __all__ = [
     "add_streaming",

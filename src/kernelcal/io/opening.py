@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from kernelcal.errors import InputError, MissingExtraError
+from kernelcal.files import what_we_wrote
 from kernelcal.io.json_lines import load_json, load_json_lines
 from kernelcal.io.libraries import arrow_arrays, load_arrow, load_excel, load_r
 from kernelcal.io.sources import READERS, Arrays, Source, reads
 from kernelcal.io.text import Text
-from kernelcal.surroundings import what_we_wrote
 
 __all__ = ["open_source", "readers"]
 

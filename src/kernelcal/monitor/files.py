@@ -7,10 +7,10 @@ from dataclasses import asdict
 from typing import Any
 
 from kernelcal.errors import InputError
+from kernelcal.files import checksum, read_archive, refuse_place, write_archive
 from kernelcal.monitor.cells import Kind
 from kernelcal.monitor.lanes import Lane, arrays_below
 from kernelcal.monitor.wealth import Alarm
-from kernelcal.surroundings import checksum, read_archive, refuse_place, write_archive
 
 __all__ = ["read_monitor", "write_monitor"]
 

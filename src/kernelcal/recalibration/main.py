@@ -15,6 +15,7 @@ from kernelcal.cases import Case
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS
 from kernelcal.dependence import Dependence
 from kernelcal.errors import InputError
+from kernelcal.files import refuse_place, what_we_wrote, written_whole, wrong_format
 from kernelcal.inference import TestResult
 from kernelcal.predictions import as_predictions, trusted
 from kernelcal.randomness import generator_of
@@ -24,7 +25,6 @@ from kernelcal.recalibration.fitting import ClassFit, FittedMap, NumberFit, fitt
 from kernelcal.recalibration.folds import Fold, blocks_of
 from kernelcal.recalibration.marks import marks_of, share_of
 from kernelcal.runs import Run
-from kernelcal.surroundings import refuse_place, what_we_wrote, written_whole, wrong_format
 from kernelcal.tables import Shown, Table
 
 __all__ = ["Recalibration", "recalibrate"]

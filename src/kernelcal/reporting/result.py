@@ -11,11 +11,11 @@ from kernelcal.comparison import Comparison, ScoreComparison
 from kernelcal.dependence import Dependence
 from kernelcal.evaluation import Evaluation
 from kernelcal.explanation import Explanation
+from kernelcal.files import refuse_place, written_whole
 from kernelcal.inference import Equivalence
 from kernelcal.reporting.figures import KeyFigure
 from kernelcal.reporting.pictures import Picture
 from kernelcal.reporting.verdict import Verdict
-from kernelcal.surroundings import refuse_place, written_whole
 from kernelcal.tables import Shown, Table
 
 if TYPE_CHECKING:  # asked for by few

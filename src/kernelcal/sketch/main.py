@@ -11,6 +11,7 @@ from kernelcal.arrays import to_numpy
 from kernelcal.cases import Case
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS_OF_A_PASS, SIGNIFICANCE
 from kernelcal.errors import InputError
+from kernelcal.files import InMemory, archive_bytes, checksum, read_archive, write_archive
 from kernelcal.kernels import Kernel, Laplacian
 from kernelcal.pairs import RandomFourier
 from kernelcal.predictions import as_predictions
@@ -28,7 +29,6 @@ from kernelcal.sketch.sums import (
     sums_and_rows,
     sums_of,
 )
-from kernelcal.surroundings import InMemory, archive_bytes, checksum, read_archive, write_archive
 
 __all__ = ["Sketch"]
 

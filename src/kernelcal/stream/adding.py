@@ -10,10 +10,10 @@ from typing import Any, Self
 import numpy as np
 
 from kernelcal.errors import InputError
+from kernelcal.files import InMemory, archive_bytes, checksum, read_archive
 from kernelcal.sketch import Sketch, load_sketch
 from kernelcal.stream.batches import Place, Roles, batch_of
 from kernelcal.stream.formats import Columns
-from kernelcal.surroundings import InMemory, archive_bytes, checksum, read_archive
 
 __all__ = ["SketchedRows", "added_parts", "placed_batches", "sum_rows"]
 

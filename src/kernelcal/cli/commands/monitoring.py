@@ -17,9 +17,9 @@ from kernelcal.cli.pictures import refuse_picture, write_picture
 from kernelcal.cli.reading import reading_of
 from kernelcal.defaults import SIGNIFICANCE
 from kernelcal.errors import InputError
+from kernelcal.files import backup_of, format_of, in_turn, refuse_place
 from kernelcal.io import read, readers
 from kernelcal.lenses import LENSES
-from kernelcal.surroundings import backup_of, format_of, in_turn, refuse_place
 
 __all__ = ["add_monitor", "run_history"]
 

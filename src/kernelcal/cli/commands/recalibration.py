@@ -18,10 +18,10 @@ from kernelcal.cli.gates import Judged, draws_for_gates, ended_with, level, said
 from kernelcal.cli.reading import reading_of
 from kernelcal.defaults import DRAWS
 from kernelcal.errors import InputError, KernelcalError, naming_rows
+from kernelcal.files import refuse_place
 from kernelcal.io import Data, Joined, ReadOptions, Source, is_in_lines, opened, outcomes_beside, read_source
 from kernelcal.runs import Run
 from kernelcal.stream import is_many, read_together
-from kernelcal.surroundings import refuse_place
 
 __all__ = ["add_recalibrate"]
 

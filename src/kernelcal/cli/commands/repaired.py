@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from kernelcal.arrays import to_numpy
+from kernelcal.files import written_whole
 from kernelcal.io import LongLines, ReadOptions, Source, class_columns, flag, form_of, was_said, wide_columns
 from kernelcal.predictions import Bernoulli, ClassPredictions, Normal, Quantiles, Samples
-from kernelcal.surroundings import written_whole
 
 __all__ = ["ReadColumns", "layout_of", "write_lines", "write_repaired"]
 

@@ -12,6 +12,7 @@ from kernelcal.cases import Case
 from kernelcal.defaults import CONFIDENCE_LEVEL, SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.explanation import columns_of_text, cuts_of, values_of_groups
+from kernelcal.files import archive_bytes, checksum, format_of, read_archive, write_archive
 from kernelcal.kernels import Kernel
 from kernelcal.predictions import as_predictions
 from kernelcal.runs import Run
@@ -23,7 +24,6 @@ from kernelcal.sketch.grouped.sizes import NUMBER, size_sums
 from kernelcal.sketch.main import Sketch
 from kernelcal.sketch.subject import Settings, Subject, refuse_different
 from kernelcal.sketch.sums import Arrays, added, check_arrays, sums_of
-from kernelcal.surroundings import archive_bytes, checksum, format_of, read_archive, write_archive
 
 __all__ = ["GroupedSketch", "empty_like", "load_sketch", "refuse_other_groups"]
 
@@ -338,7 +338,7 @@ def load_sketch(path: Any) -> Sketch:
     Parameters
     ----------
     path : str or path
-        Of the file; or its bytes as `kernelcal.surroundings.InMemory`.
+        Of the file; or its bytes as `kernelcal.files.InMemory`.
 
     Returns
     -------

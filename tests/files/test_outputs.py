@@ -5,7 +5,7 @@ import os
 import pytest
 
 from kernelcal.errors import InputError
-from kernelcal.surroundings import refuse_place, written_whole
+from kernelcal.files import refuse_place, written_whole
 
 
 def test_a_file_is_whole_or_not_there(tmp_path):
@@ -32,7 +32,7 @@ def test_what_the_dead_have_left_is_cleared_and_what_the_living_write_is_not(tmp
 
 
 def test_a_file_of_the_moment_before_its_lock_is_written_all_the_same(tmp_path, monkeypatch):
-    from kernelcal.surroundings import outputs
+    from kernelcal.files import outputs
 
     def cleared(number, how, own=outputs.fcntl.flock):  # another process comes first
         next(tmp_path.glob(".kernelcal.*.part")).unlink()

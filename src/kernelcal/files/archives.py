@@ -8,13 +8,12 @@ import json
 import os
 import re
 import zipfile
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from kernelcal.errors import InputError
-from kernelcal.surroundings.outputs import refuse_place, written_whole
-
-if TYPE_CHECKING:  # this room is entered before anything that takes time
-    import numpy as np
+from kernelcal.files.outputs import refuse_place, written_whole
 
 __all__ = [
     "InMemory",
@@ -50,8 +49,6 @@ def archive_bytes(kind: tuple[str, int], settings: dict[str, Any], arrays: dict[
 
 
 def _write(file: Any, kind: tuple[str, int], settings: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-    import numpy as np  # as below: not before interrupts are caught
-
     settings = {**settings, "checksum": checksum(settings, arrays)}
     head = json.dumps({"format": kind[0], "version": kind[1], **settings})
     np.savez(file, settings=np.array(head), **{f"/{name}": x for name, x in arrays.items()})  # type: ignore[arg-type]
@@ -59,8 +56,6 @@ def _write(file: Any, kind: tuple[str, int], settings: dict[str, Any], arrays: d
 
 def checksum(settings: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
     """Number that changes with any setting, any array, its type and its shape; notes are words and are left out."""
-    import numpy as np
-
     told = {name: value for name, value in settings.items() if name not in ("notes", "checksum")}
     found = hashlib.sha256(json.dumps(told, sort_keys=True).encode())
     for name in sorted(arrays):
@@ -75,8 +70,6 @@ def read_archive(path: Any, kind: tuple[str, int], what: str) -> tuple[dict[str,
 
     The path may be what `archive_bytes` made, as `InMemory`.
     """
-    import numpy as np
-
     if not isinstance(path, str | os.PathLike | InMemory):
         raise InputError(f"{what} is read from a file: pass its path, got {path!r:.60}")
     try:
@@ -171,8 +164,6 @@ def _beginning(path: Any) -> str:
 
 def _settings(stream: Any) -> str:
     """Beginning of the settings of an archive of ours; all its other names begin with a stroke."""
-    import numpy as np
-
     with np.load(stream, allow_pickle=False) as file:
         ours = "settings" in file.files and all(name == "settings" or name.startswith("/") for name in file.files)
         return str(file["settings"])[:200] if ours else ""

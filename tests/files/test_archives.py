@@ -8,8 +8,8 @@ import pytest
 import kernelcal
 from kernelcal.cli import main
 from kernelcal.errors import InputError
+from kernelcal.files import what_we_wrote
 from kernelcal.recalibration import Recalibration, recalibrate
-from kernelcal.surroundings import what_we_wrote
 
 Y, P = np.array([0, 1, 1, 0, 1] * 12), np.tile([0.2, 0.6, 0.7, 0.3, 0.5], 12)
 
