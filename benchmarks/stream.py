@@ -69,17 +69,10 @@ def on_dask(data: Path, workers: int, kill_after: float | None = None) -> tuple[
     The longest way is this process and the worker that was busiest: what the clock would show if nothing else ran.
     One worker is killed once a share of the rows is done.
     """
-    import dask
-    from distributed import Client, LocalCluster
-
-    from kernelcal.stream.on_dask import _KEEP
+    from kernelcal.stream.on_dask import workers_here
 
     killed: list[int] = []
-    with (
-        dask.config.set({"distributed.nanny.pre-spawn-environ": _KEEP}),
-        LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
-        Client(cluster) as client,
-    ):
+    with workers_here(workers) as client:
 
         def progress(done: int, total: int) -> None:
             if kill_after is not None and not killed and done >= kill_after * total:

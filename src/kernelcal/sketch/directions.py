@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelcal.arrays import to_numpy
+from kernelcal.arrays import row_slices, to_numpy
 from kernelcal.cases import Case
 from kernelcal.inference.test import ruled_out_in_words
 from kernelcal.kernels import PIT
@@ -50,6 +50,7 @@ _STEPS, _FARTHEST = 5, 1.0  # of shifts of classes, and how far they may be apar
 _HALF = 0.5  # of the largest deviation, from which on a class is named too
 _ORDERS = 4  # polynomials of the places of outcomes
 _ROUNDING = 1e-6  # of scores
+_IN_CACHE = 2**15  # products of two probabilities
 _NEAR = 2.0  # standard errors up to which rows that are not far show no shift and no width
 
 
@@ -174,12 +175,12 @@ def _sums_of_classes(case: Case) -> Arrays:
     slopes = apart[np.arange(len(q)), y]
     sums = {
         "labels": np.bincount(labels, minlength=m).astype(np.int64),
-        "expected": fixed(p, EXPECTED_BITS),
-        "variance": fixed(p * (1 - p), EXPECTED_BITS),
-        "varied": fixed(residuals**2, EXPECTED_BITS),
+        "expected": fixed(p, EXPECTED_BITS, most=1),
+        "variance": fixed(p * (1 - p), EXPECTED_BITS, most=1),
+        "varied": fixed(residuals * residuals, EXPECTED_BITS, most=1),
         "slope": fixed(np.stack([slopes, np.einsum("nk,nk->n", gains, apart)], axis=1), EXPECTED_BITS),
         "along": fixed(gains, EXPECTED_BITS),
-        "away": fixed(own, EXPECTED_BITS),
+        "away": fixed(own, EXPECTED_BITS, most=1),
     }
     if m > _CLEARED_UP_TO:
         return sums
@@ -188,9 +189,23 @@ def _sums_of_classes(case: Case) -> Arrays:
     sums |= {"joint": digits_of(products(whole, whole)), "observed": digits_of(products(both, both))}
     if m > _SKEWED_UP_TO:
         return sums
-    pairs = [products(in_units(q * q[:, [k]], _HALF_BITS), whole) for k in range(m)]
     sharp = digits_of(products(in_units(gains, _GAIN_BITS), whole))
-    return sums | {"products": digits_of(np.stack(pairs)), "sharp products": sharp}
+    return sums | {"products": digits_of(_products_of_three(q, whole)), "sharp products": sharp}
+
+
+def _products_of_three(p: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """Sums of ``rint(2^20 p_k p_l) rint(2^20 p_q)``, shape (m, m, m), of all pairs k <= l by one product."""
+    (n, m), (first, second) = p.shape, np.triu_indices(p.shape[1])
+    total = np.zeros((len(first), m))
+    for part in row_slices(n, _IN_CACHE // len(first)):
+        columns = np.ascontiguousarray(p[part].T)  # a class a row: what is multiplied lies together
+        pairs = columns[first]
+        pairs *= columns[second]
+        pairs *= 2.0**_HALF_BITS
+        total += np.rint(pairs, out=pairs) @ whole[part]
+    found = np.empty((m, m, m))
+    found[first, second] = found[second, first] = total
+    return found
 
 
 def _of_classes(sums: Arrays, subject: Subject, alpha: float) -> tuple[Found, str]:

@@ -31,7 +31,7 @@ __all__ = ["BIN_BITS", "CLASS_SCORES", "QUANTILE_SCORES", "SCORE_BITS", "score_r
 Arrays = dict[str, np.ndarray]
 Score = Callable[[Case], np.ndarray]
 SCORE_BITS, BIN_BITS = 40, 31  # after the point
-_MOST_ROWS, _NUMBERS = 2**13, 2**15  # at a time: arrays so small need no memory anew from the system
+_MOST_ROWS, _NUMBERS = 2**13, 2**17  # at a time: threads wait less for each other in few and long steps
 CLASS_SCORES: dict[str, Score] = {
     "accuracy": lambda case: np.array([round(len(case) * accuracy_of(case))]),  # of all rows
     "log_score": log_score_rows_of,

@@ -26,7 +26,16 @@ from kernelcal.stream.batches import Labels, Place, Roles, label_columns, roles_
 from kernelcal.stream.formats import HEAD, Columns, rows_of_batch
 from kernelcal.stream.survey import Compute, Survey
 
-__all__ = ["ChunkFrame", "add_up_on", "cluster", "current_client", "getting_ready", "survey_frame", "threads_of"]
+__all__ = [
+    "ChunkFrame",
+    "add_up_on",
+    "cluster",
+    "current_client",
+    "getting_ready",
+    "survey_frame",
+    "threads_of",
+    "workers_here",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,6 +198,15 @@ _FAN = 8  # sketches that are added at a time
 _KEEP = {
     **{"MALLOC_TRIM_THRESHOLD_": 2**28, "MALLOC_MMAP_THRESHOLD_": 2**25},
     **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), 1),
+}
+# Beside its task a process of Dask looks at its stack a hundred times a second, fifty times at the clock, ten times at
+# its memory: a twentieth of a processor in each process, and the thread that adds up is stopped every time
+_QUIET = {
+    "distributed.nanny.pre-spawn-environ": _KEEP,
+    "distributed.worker.profile.enabled": False,
+    "distributed.worker.memory.monitor-interval": "500ms",
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "2s",
 }
 
 
@@ -373,18 +391,23 @@ def _say_more(error: BaseException, client: Any) -> None:
 @contextmanager
 def cluster(address: str) -> Iterator[Any]:
     """Connect to the scheduler at an address; without one, start workers on this machine, one a processor."""
-    dask = dask_module()
+    dask_module()
     try:
-        from distributed import Client, LocalCluster
+        from distributed import Client
     except ImportError:
         raise MissingExtraError("distributed", "dask", "working on a cluster") from None
-    if address:
-        with _connected(Client, address) as client:
-            yield client
-        return
+    with _connected(Client, address) if address else workers_here() as client:
+        yield client
+
+
+@contextmanager
+def workers_here(number: int | None = None) -> Iterator[Any]:
+    """Start workers on this machine, one a processor or as many as asked for, that do little but add up."""
+    from distributed import Client, LocalCluster
+
     with (
-        dask.config.set({"distributed.nanny.pre-spawn-environ": _KEEP}),
-        LocalCluster(threads_per_worker=1, dashboard_address=":0", silence_logs=50) as workers,
+        dask_module().config.set(_QUIET),
+        LocalCluster(n_workers=number, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as workers,
         Client(workers) as client,
     ):
         yield client
