@@ -35,6 +35,7 @@ EXAMPLES = {
     "src/kernelcal/testing/plot.py": "matplotlib",
     "src/kernelcal/torchmetrics": "torchmetrics",
 }
+SLOW_PAGES = {"comparing_models", "engines", "gradients", "large_data", "simulation_based_inference"}
 MAKERS = ("make_gallery", "make_notebooks", "make_pictures", "make_reports")
 collect_ignore = ["docs/conf.py", "docs/related.py", "docs/gallery", *(f"docs/{maker}.py" for maker in MAKERS)]
 LEFT_OUT = [place for place, extra in EXAMPLES.items() if find_spec(extra) is None]
@@ -50,12 +51,39 @@ def pytest_configure(config):
         config.option.dist = "loadfile"
 
 
+def pytest_addoption(parser):
+    """Where the whole set runs elsewhere some cases of each test are enough: with other versions, for instance."""
+    parser.addoption("--cases", type=int, metavar="N", help="of every test at most N of its cases, from all of them")
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """What is tried with JAX too is slow there: each case compiles programs of its own."""
+def pytest_collection_modifyitems(config, items):
+    """What is tried with JAX too is slow there, as each case compiles programs of its own, and so are some pages.
+
+    Of a test marked `quick_cases` so many cases are quick, which lie evenly among all of them, and the others slow.
+    """
+    tests = {}
     for item in items:
-        if "jax" in item.name.partition("[")[2]:
+        if "jax" in item.name.partition("[")[2] or (item.path.suffix == ".rst" and item.path.stem in SLOW_PAGES):
             item.add_marker(pytest.mark.slow)
+        if item.get_closest_marker("slow") is None:
+            tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for cases in tests.values():
+        marked = cases[0].get_closest_marker("quick_cases")
+        for item in _others(cases, marked.args[0] if marked else None):
+            item.add_marker(pytest.mark.slow)
+    left_out = {id(item) for cases in tests.values() for item in _others(cases, config.option.cases)}
+    if left_out:
+        config.hook.pytest_deselected(items=[item for item in items if id(item) in left_out])
+        items[:] = [item for item in items if id(item) not in left_out]
+
+
+def _others(cases, number):
+    """All cases but so many, evenly spread from the first to the last."""
+    if number is None or number >= len(cases):
+        return []
+    kept = {round(k * (len(cases) - 1) / max(number - 1, 1)) for k in range(number)}
+    return [case for place, case in enumerate(cases) if place not in kept]
 
 
 def pytest_collection_finish():

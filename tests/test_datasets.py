@@ -37,6 +37,7 @@ def test_expected_calibration_error_by_quadrature(model):
 
 
 @each_model
+@pytest.mark.quick_cases(2)
 def test_mean_total_variation_by_quadrature(model):
     total = model.alpha.sum()
 

@@ -41,6 +41,7 @@ probabilities = arrays(
 
 @pytest.mark.parametrize("binning", ONE, ids=str)
 @given(p=probabilities, seed=st.integers(0, 99))
+@pytest.mark.quick_cases(4)
 def test_contract_for_one_probability(binning, p, seed):
     bins = binning.assign(column(p))
     assert isinstance(binning, Binning)

@@ -91,6 +91,7 @@ def test_clusters_in_every_layout(here, capsys, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.quick_cases(2)
 def test_horizon_time_and_series_in_every_layout(here, capsys, kind):
     if kind == "folder":
         pytest.importorskip("pyarrow")

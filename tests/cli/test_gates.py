@@ -57,6 +57,7 @@ def run(capsys, line):
         ("bold", "--fail-below 0.05 --fail-above 0.2", 1),
     ],
 )
+@pytest.mark.quick_cases(6)
 def test_the_same_gates_everywhere(capsys, command, name, gate, status):
     if command.startswith("report"):
         pytest.importorskip("jinja2")

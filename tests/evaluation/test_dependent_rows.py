@@ -33,6 +33,7 @@ INDEPENDENT = ("exact test", "independent of each other, given the predictions. 
 
 
 @pytest.mark.parametrize(("name", "how"), EVERY)
+@pytest.mark.quick_cases(9)
 def test_the_p_value_is_that_of_the_test_of_dependent_rows(name, how):
     y, predictions = SUBJECTS[name]
     test = kc.calibration_test(y, predictions, draws=99, **ROWS[how])
@@ -47,6 +48,7 @@ def test_the_p_value_is_that_of_the_test_of_dependent_rows(name, how):
 
 
 @pytest.mark.parametrize(("name", "how"), [pair for pair in EVERY if not pair[0].startswith("score")])
+@pytest.mark.quick_cases(8)
 def test_explanations_and_groups_of_every_family(name, how):
     y, predictions = SUBJECTS[name]
     groups = {"half": np.arange(N) < N / 2, "kind": np.arange(N) % 3}
@@ -69,6 +71,7 @@ def test_explanations_and_groups_of_every_family(name, how):
 
 @pytest.mark.parametrize(("name", "how"), PAGES)
 @pytest.mark.usefixtures("unrendered")
+@pytest.mark.quick_cases(3)
 def test_reports_of_every_family(name, how):
     y, predictions = SUBJECTS[name]
     pytest.importorskip("jinja2")
@@ -85,6 +88,7 @@ def test_reports_of_every_family(name, how):
 
 @pytest.mark.parametrize("name", ["normal", "counts", "quantiles", "ensemble"])
 @pytest.mark.parametrize("how", ROWS)
+@pytest.mark.quick_cases(4)
 def test_the_test_of_pit_values_goes_through_the_same_law(name, how):
     y, predictions = SUBJECTS[name]
     found = pit_test(y, predictions, draws=99, **ROWS[how])

@@ -49,6 +49,7 @@ TOLD = kc.Nystrom(20)
         ),
     ],
 )
+@pytest.mark.quick_cases(3)
 def test_engines_of_the_plan_are_those_that_run(case, engine):
     y, predictions = CASES[case]
     found = plan(predictions, draws=19, engine=engine)

@@ -150,6 +150,7 @@ BOTH_SIGNS = ("a category", "a range", "both ends", "a shift", "quantiles")
         *((kind, -1) if kind in BOTH_SIGNS else pytest.param(kind, -1, marks=pytest.mark.slow) for kind in KINDS),
     ],
 )
+@pytest.mark.quick_cases(6)
 def test_the_strongest_place_is_said_in_words(kind, sign):
     made, effect, size, words, other = KINDS[kind]
     rng = np.random.default_rng(7)

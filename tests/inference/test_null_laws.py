@@ -213,6 +213,7 @@ def test_every_law_is_never_zero_and_rejects_a_wrong_model():
         ("bound", 2, 0.0, 100),
     ],
 )
+@pytest.mark.quick_cases(3)
 def test_bands_of_the_julia_tests(julia, m, null, block, band, repetitions):
     assert "ecdf-alpha<0.1" in julia["statistical_checks"]["bands"]["AsymptoticBlock B=2,5,10"]
     more = {} if block is None else {"estimator": "block", "block_size": block}

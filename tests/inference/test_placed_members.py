@@ -34,6 +34,7 @@ def one_by_one(family, targets):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", BATCHES)
+@pytest.mark.quick_cases(5)
 def test_values_are_those_of_signals_and_kernels_alone(name, weighted):
     batch = BATCHES[name]
     weights = RNG.uniform(0.2, 2, N) * (RNG.uniform(size=N) < 0.9) if weighted else None

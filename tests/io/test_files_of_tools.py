@@ -91,6 +91,7 @@ def _as_said(name, value):
 
 
 @pytest.mark.parametrize("name", READ)
+@pytest.mark.quick_cases(31)
 def test_the_command_that_states_it_reads_the_same(tmp_path, name, capsys):
     _, answers, right = tools.FILES[name]
     typed = command(*tools.write(tmp_path, name), answers)

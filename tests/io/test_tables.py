@@ -53,6 +53,7 @@ TABLES = {
 
 
 @pytest.mark.parametrize("name", TABLES)
+@pytest.mark.quick_cases(4)
 def test_columns_of_tables_by_name(name):
     if name != "pandas":
         pytest.importorskip("pyarrow")

@@ -328,6 +328,7 @@ def test_wrong_predictions_raise_an_alarm_and_any_cut_of_batches_is_the_same(kin
         (lambda rng: ensembles(rng, 800, 1.5), ["over-confident"]),
     ],
 )
+@pytest.mark.quick_cases(5)
 def test_directions_are_those_of_a_known_truth(make, words):
     for seed in range(2):
         found = Monitor().update(*make(np.random.default_rng(seed))).direction
@@ -375,6 +376,7 @@ def biased(rng, n, bias):
         (lambda rng: biased(rng, 1500, -2.0), ["class 2 happens less often"], "-conf"),
     ],
 )
+@pytest.mark.quick_cases(5)
 def test_no_slope_is_told_where_a_shift_explains_it(make, words, never):
     """Shifts beyond all experts and between two of them, rare events, one quantile, a class of its own."""
     for seed in range(2):
@@ -453,6 +455,7 @@ def test_files_keep_everything_and_days_count_once(tmp_path):
 
 @pytest.mark.parametrize("horizon", [1, 2])
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.quick_cases(4)
 def test_a_saved_monitor_goes_on_to_the_last_bit(kind, horizon, tmp_path):
     rng, place = np.random.default_rng(10), tmp_path / "state.npz"
     y, batch = KINDS[kind](rng, 120)

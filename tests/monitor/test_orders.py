@@ -57,6 +57,7 @@ KINDS = {f.__name__: f for f in (binary, classes, normal, quantiles, ensembles, 
         ),
     ],
 )
+@pytest.mark.quick_cases(3)
 def test_an_order_by_outcome_is_noted_and_one_by_time_is_not(kind, down, tmp_path):
     for seed in range(3):
         y, batch = KINDS[kind](np.random.default_rng(seed), 120)

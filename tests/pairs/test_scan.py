@@ -77,6 +77,7 @@ def scan_of(name, x):
 
 @every_kernel
 @pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.quick_cases(9)
 def test_the_value_is_that_of_all_pairs(name, weighted):
     x, rng = points(2000), np.random.default_rng(1)
     weights = rng.exponential(size=2000) if weighted else None
@@ -149,6 +150,7 @@ def test_strands_of_any_shape(n, width, monkeypatch):
 
 
 @every_kernel
+@pytest.mark.quick_cases(5)
 def test_draws_are_those_of_tiles(name):
     x = points(2000)
     labels = kc.Bernoulli(x).sample(0, 40)
@@ -182,6 +184,7 @@ def test_the_target_kernel_enters():
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("target", [kc.Dirac(), kc.FiniteKernel([[2.0, 0.5], [0.5, 1.0]])], ids=["dirac", "finite"])
 @pytest.mark.parametrize("metric", [kc.Euclidean(), kc.TotalVariation()], ids=["euclidean", "total variation"])
+@pytest.mark.quick_cases(3)
 def test_two_classes_are_a_line(metric, target, weighted):
     x, rng = points(1200), np.random.default_rng(2)
     x = x / (x + (1 - x))  # divided by its sum, as most rows are

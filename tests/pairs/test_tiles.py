@@ -30,6 +30,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*not known to be positive defin
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("estimator", ["unbiased", "biased"])
+@pytest.mark.quick_cases(42)
 def test_every_kernel_metric_and_library(profile, metric, estimator, backend, naive, make_data):
     p, y = make_data(45, 4)
     kernel, formula = PROFILES[profile]

@@ -150,6 +150,7 @@ def test_other_families_are_refused_with_the_list(batch):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", SUBJECTS)
+@pytest.mark.quick_cases(6)
 def test_fits_against_a_fine_grid(name, weighted):
     y, batch = SUBJECTS[name]
     weights = np.random.default_rng(3).exponential(size=len(batch)) if weighted else None

@@ -320,6 +320,7 @@ def command_on(page):
     ],
 )
 @pytest.mark.usefixtures("unrendered")
+@pytest.mark.quick_cases(2)
 def test_the_call_on_a_page_makes_the_page_again(tmp_path, monkeypatch, options):
     monkeypatch.chdir(tmp_path)
     report(Y, P, "page.html", draws=39, rng=3, **options)

@@ -119,6 +119,7 @@ def _found(y, predictions, features=32, draws=99):
 
 
 @pytest.mark.parametrize("name", TRUTHS)
+@pytest.mark.quick_cases(7)
 def test_the_truth_is_told(name):
     make, said, not_said = TRUTHS[name]
     found = _found(*make(3))
@@ -258,6 +259,7 @@ FALSE = {  # what no direction may claim more often than the level
 
 
 @pytest.mark.parametrize("name", FALSE)
+@pytest.mark.quick_cases(2)
 def test_false_directions_are_as_rare_as_the_level(name):
     """What is said of 300 models that are all wrong: in one of 20 at most something that is not so."""
     make, false = FALSE[name]

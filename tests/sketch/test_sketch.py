@@ -92,6 +92,7 @@ def _numbers_of(sketch):
 @pytest.mark.parametrize("name", SUBJECTS)
 @settings(max_examples=12)
 @given(st.lists(st.integers(1, 89), max_size=6), st.randoms(use_true_random=False))
+@pytest.mark.quick_cases(2)
 def test_any_partition_in_any_order_gives_the_sums_of_one_batch(name, cuts, random):
     make, options = SUBJECTS[name]
     order = np.array(random.sample(range(90), 90))

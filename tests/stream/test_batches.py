@@ -91,6 +91,7 @@ def forms(frame):
 
 
 @pytest.mark.parametrize("form", [*forms(keyed(9)[0])])
+@pytest.mark.quick_cases(4)
 def test_whatever_hands_out_rows(table, form):
     frame, y, p = table
     options = OPTIONS

@@ -233,6 +233,7 @@ def test_the_right_law_passes():
     ],
 )
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.quick_cases(5)
 def test_broken_laws_are_found(defect, message):
     with pytest.raises(AssertionError, match=message) as caught:
         check_null_law(NormalFit(defect))

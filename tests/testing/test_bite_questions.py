@@ -553,6 +553,7 @@ def two_figures(ax=None, name="class"):
     ],
     ids=lambda x: getattr(x, "__name__", ""),
 )
+@pytest.mark.quick_cases(5)
 def test_broken_drawings_are_found(plt, draw, message):
     before = dict(plt.rcParams)
     bites(check_plot, draw, message)

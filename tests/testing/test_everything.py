@@ -35,6 +35,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*not known to be positive defin
 
 
 @every("name", subjects.families())
+@pytest.mark.quick_cases(11)
 def test_every_family(name):
     if importlib.util.find_spec("jax"):
         import jax
@@ -58,6 +59,7 @@ def test_every_metric(name):
 
 
 @every("name", subjects.STATISTICS_CHECKED)
+@pytest.mark.quick_cases(8)
 def test_every_statistic(name):
     statistic, options = subjects.STATISTICS_CHECKED[name]
     testing.check_statistic(statistic, **options)
@@ -70,6 +72,7 @@ def test_every_statistic(name):
         for name in subjects.measures()
     ],
 )
+@pytest.mark.quick_cases(14)
 def test_every_measure(name):
     measure, options = subjects.measures()[name]
     testing.check_measure(measure, **options)
@@ -78,6 +81,7 @@ def test_every_measure(name):
 @every(
     "name", [pytest.param(name, marks=pytest.mark.slow) if name == "consistency" else name for name in subjects.LAWS]
 )
+@pytest.mark.quick_cases(4)
 def test_every_null_law(name):
     law, options = subjects.LAWS[name]
     testing.check_null_law(law, **options)
@@ -107,6 +111,7 @@ def test_every_binning(name):
 
 
 @every("suffix", subjects.READERS)
+@pytest.mark.quick_cases(7)
 def test_every_reader(suffix):
     if suffix in subjects.NEEDS:
         pytest.importorskip(subjects.NEEDS[suffix])
@@ -115,6 +120,7 @@ def test_every_reader(suffix):
 
 
 @every("name", drawings.SUBJECTS)
+@pytest.mark.quick_cases(6)
 def test_every_drawing(name):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("agg")

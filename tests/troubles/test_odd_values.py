@@ -90,6 +90,7 @@ CASES = [(name, parameter) for name, (f, _) in FUNCTIONS.items() for parameter i
 
 
 @pytest.mark.parametrize(("name", "parameter"), CASES, ids=lambda part: str(part))
+@pytest.mark.quick_cases(91)
 def test_odd_values_are_taken_or_refused_in_words(name, parameter, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     function, arguments = FUNCTIONS[name]

@@ -102,6 +102,7 @@ TYPED = (  # the others are typed with the slow tests; in Python all are called
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.quick_cases(5)
 def test_in_python(name):
     _, _, call, sentence, _, cure, right = CASES[name]
     assert said_by(lambda: call(draws=99)).count(sentence) == 1

@@ -106,6 +106,7 @@ def normal_expectation(kind, std, distance):
 
 @pytest.mark.parametrize("kind", [Laplacian, Matern32, Matern52])
 @pytest.mark.parametrize("std", [1e-8, 1e-3, 0.1, 1.0, 4.0, 30.0, 1e3, 1e6])
+@pytest.mark.quick_cases(8)
 def test_kernels_with_a_kink_under_normal_at_all_ratios(kind, std):
     p = Normal([0.0], std)
     ratios = [0.0, 1e-10, 1e-3, 0.5, 1.0, 2.0, 5.0, 20.0, 35.0]

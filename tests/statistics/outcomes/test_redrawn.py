@@ -33,6 +33,7 @@ def values_at(batch, y, places):
 
 
 @pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.quick_cases(3)
 def test_redrawn_values_are_those_of_redrawn_targets(name):
     batch = FAMILIES[name]
     y = np.ceil(batch.sample(rng=4)[0]) if batch.counts else batch.sample(rng=4)[0]

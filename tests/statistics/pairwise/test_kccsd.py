@@ -200,6 +200,7 @@ def written_out(name):
 
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("shape", ["numbers", "vectors", "matrix"])
+@pytest.mark.quick_cases(7)
 def test_inner_products_equal_those_by_differentiation(name, shape):
     y, batch = numbers(6) if shape == "numbers" else vectors(6)
     rng = np.random.default_rng(5)

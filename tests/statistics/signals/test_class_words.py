@@ -122,6 +122,7 @@ SLOW = (  # of shapes of one kind some are enough every time
 @pytest.mark.parametrize(
     "kind", [pytest.param(kind, marks=pytest.mark.slow) if kind in SLOW else kind for kind in KINDS]
 )
+@pytest.mark.quick_cases(4)
 def test_no_word_is_the_opposite_of_the_truth(kind):
     spoken, unfounded = [], 0
     p, q = KINDS[kind](np.random.default_rng(0), 20_000)

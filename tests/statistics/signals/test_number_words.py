@@ -120,6 +120,7 @@ def said(family, kind, seed=2):
 @pytest.mark.parametrize(
     "family", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in FAMILIES]
 )
+@pytest.mark.quick_cases(15)
 def test_no_sentence_says_the_opposite(family, kind):
     if (family, kind) in LEFT_OUT:
         pytest.skip("this law has no such way to be wrong")
