@@ -55,6 +55,17 @@ def test_fixed_sums_are_those_of_rounded_rows(values, cut):
     assert (int(whole[0]) << 32) + int(whole[1]) == expected
     assert float(exact.numbers_of(whole, 40)) == pytest.approx(expected / 2**40, rel=1e-15, abs=0)
     assert 0 <= whole[1] < 2**32
+    np.testing.assert_array_equal(exact.fixed(x / 500, 40, most=1), exact.fixed(x / 500, 40))
+
+
+@pytest.mark.parametrize("rows", [2**13, 2**13 + 1, 2**14])
+@pytest.mark.parametrize("value", [1.0, -1.0, 1 - 2**-40])
+def test_sums_of_one_digit_are_those_of_two_as_far_as_they_are_exact(rows, value):
+    x = np.full((rows, 2), value)
+    x[::3, 1] = 2.0**-40
+    whole = exact.fixed(x, 40, most=1)
+    expected = [sum(round(v * 2**40) for v in column) for column in x.T.tolist()]
+    assert [(int(high) << 32) + int(low) for high, low in whole.T] == expected
 
 
 # ---- words and labels

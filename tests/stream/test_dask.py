@@ -221,6 +221,7 @@ def test_a_tree_of_sums_leaves_them_as_they_are(monkeypatch):
 
 CLUSTER = """
     import os, signal, sys
+    import dask
     import kernelcal as kc
     from distributed import Client, LocalCluster
     from kernelcal.errors import InputError, MissingExtraError
@@ -240,7 +241,15 @@ CLUSTER = """
                                progress=progress, **options)
         print(found.n, found.pvalue, repr(float(found.estimate)), seen[-1], len(killed), flush=True)
 
+    def told():
+        found = dask.config.get("distributed")
+        beside = found["worker"]["memory"]["monitor-interval"], found["admin"]["tick"]["interval"]
+        return found["worker"]["profile"]["enabled"], *beside, os.environ.get("MALLOC_TRIM_THRESHOLD_")
+
     if __name__ == "__main__":
+        with on_dask.workers_here(1) as client:
+            print(*client.run(told).values(), end=" ")
+        print(told()[:-1])
         on_dask._LEAF = 1
         with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as local:
             with Client(local) as client:
@@ -263,7 +272,7 @@ def test_a_cluster_gives_the_same_though_a_worker_is_killed(tmp_path):
     script = tmp_path / "run.py"
     script.write_text(textwrap.dedent(CLUSTER))
     done = subprocess.run([sys.executable, script, data], capture_output=True, text=True, check=True)
-    first, second, error, *json_lines, status, refused = done.stdout.splitlines()
+    told, first, second, error, *json_lines, status, refused = done.stdout.splitlines()
     n, pvalue, value, rows, killed = first.split()
     expected = whole(y, p)
     assert (int(n), float(pvalue), int(rows), killed) == (4000, expected.pvalue, 4000, "0")
@@ -272,6 +281,8 @@ def test_a_cluster_gives_the_same_though_a_worker_is_killed(tmp_path):
     assert "part000.parquet, row group 0: " in error
     assert '"pvalue": ' in "\n".join(json_lines)
     assert (status, refused) == ("0", "2")
+    ours = ("False", "'500ms'", "'1s'", "'268435456'")  # of the workers that we start, and of nobody else
+    assert told == f"({', '.join(ours)}) (True, '100ms', '20ms')"
     assert "--dask tcp://127.0.0.1:1: no Dask scheduler answers" in done.stderr
 
 
