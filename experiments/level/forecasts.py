@@ -6,11 +6,11 @@ import csv
 from functools import cache
 
 import numpy as np
-from files import DATA
 from frame import Setting
 from quantiles import LAWS, LEVELS, quantiles
 
 import kernelcal as kc
+from files import DATA
 
 HUB = "flusight/2024-01-06-FluSight-baseline.csv"
 
