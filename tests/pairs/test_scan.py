@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import kernelcal as kc
 from kernelcal.kernels import Brownian
-from kernelcal.pairs import scan, tree
+from kernelcal.pairs import PairMatrix, matrix, scan, tree
 from kernelcal.pairs.scan import Scan, ScanForms, line_of
 from kernelcal.pairs.tile_sums import FeatureTiles
 from kernelcal.pairs.tree import Branch, branches_of, power_of
@@ -214,6 +214,24 @@ def test_two_classes_are_a_line(metric, target, weighted):
             assert sums.diagonal[k, 0] == pytest.approx(np.trace(h), rel=1e-11)
             one = found.of(y)
             assert one.off_diagonal == pytest.approx(sums.off_diagonal[k, 0], rel=0, abs=scale)
+
+
+@pytest.mark.parametrize("target", [kc.Dirac(), kc.FiniteKernel([[2.0, 0.5], [0.5, 1.0]])], ids=["dirac", "finite"])
+def test_rows_of_two_classes_are_summed_without_a_walk_over_pairs(target, monkeypatch):
+    monkeypatch.setattr(matrix, "KEPT_UP_TO", 100)
+    monkeypatch.setattr(PairMatrix, "_of_pairs", None)  # nobody calls it
+    x = points(1200)
+    p, y = np.stack([1 - x, x], axis=1), kc.Bernoulli(x).sample(5, 1)[0]
+    found = kc.SKCE(prediction_kernel=kc.Matern52(0.2), target_kernel=target).prepare(kc.Categorical(p)).matrix(y)
+    assert not found.by_pairs
+    s = np.sqrt(5) * np.sqrt(2) * np.abs(x[:, None] - x) / 0.2
+    a = np.eye(2) if target == kc.Dirac() else np.array([[2.0, 0.5], [0.5, 1.0]])
+    r = np.eye(2)[y] - p
+    h = (1 + s + s**2 / 3) * np.exp(-s) * (r @ a @ r.T)
+    np.testing.assert_allclose(found.diagonal, np.diag(h), rtol=1e-12)
+    np.testing.assert_allclose(found.row_sums, h.sum(axis=1), rtol=0, atol=1e-12 * np.abs(h).sum(axis=1).max())
+    np.testing.assert_allclose(found.row_squares, (h**2).sum(axis=1) - np.diag(h) ** 2, rtol=1e-10)
+    assert found.square_sum == pytest.approx((h**2).sum() - (np.diag(h) ** 2).sum(), rel=1e-11)
 
 
 @pytest.mark.parametrize("law", ["saddlepoint", "exact"])

@@ -20,6 +20,7 @@ _STRIP = 2**19  # numbers: 4 MiB
 _COLUMNS = 512  # of a tile
 _DENSE_UP_TO = 8_000  # rows: 512 MiB
 _RUNS = 256  # rows
+_FEW_FEATURES = 2  # of a residual: of two classes
 _STRIPS_AT_ONCE = 16  # their results are held, and added in a fixed order
 _ALL = slice(None)
 
@@ -39,7 +40,7 @@ class PairMatrix:
     """Symmetric matrix h_ij of the first kernel of prepared forms, for one set of targets.
 
     Cost of every method: O(n^2 m) for the entries and what it does with them; memory for some strips of rows. The sums
-    of rows take O(n log n) for scalar residuals and a kernel that scans.
+    of rows take O(n log n) for residuals of one feature or two and a kernel that scans.
 
     Attributes
     ----------
@@ -136,8 +137,13 @@ class PairMatrix:
     @property
     def by_pairs(self) -> bool:
         """Whether sums of rows take a walk over all pairs, which gives the value of the estimator, too."""
-        scanned = self.forms.products is not None and self.features is not None and self.features.shape[1] == 1
-        return self.n > KEPT_UP_TO and not scanned
+        return self.n > KEPT_UP_TO and self._products is None
+
+    @property
+    def _products(self) -> KernelProducts | None:
+        """What sums rows without a walk over pairs: a product a feature, and one with squares a pair of features."""
+        few = self.features is not None and self.features.shape[1] <= _FEW_FEATURES
+        return self.forms.products if few else None
 
     def known(self, diagonal: np.ndarray, sums: np.ndarray, squares: float) -> None:
         """Take diagonal, sums of rows without it, and the sum of squares, which somebody has made already."""
@@ -145,13 +151,12 @@ class PairMatrix:
 
     @cached_property
     def _sums(self) -> np.ndarray:
-        products = self.forms.products
-        if products is not None and self.n > KEPT_UP_TO and self.features is not None and self.features.shape[1] == 1:
-            return _scalar_sums(products, self.features[:, 0])
-
         if self.n <= KEPT_UP_TO:
             return np.concatenate(self._map(self._of_rows), axis=1)
-        return self._of_pairs()
+        products = self._products
+        if products is None or self.features is None:
+            return self._of_pairs()
+        return _sums_by_products(products, self.features)
 
     def _of_rows(self, rows: slice) -> np.ndarray:
         strip = self.rows(rows)
@@ -237,11 +242,14 @@ class PairMatrix:
         return np.concatenate(self._map(self.rows))
 
 
-def _scalar_sums(products: KernelProducts, r: np.ndarray) -> np.ndarray:
-    """Diagonal, row sums and row sums of squares of ``K_ij r_i r_j`` without a walk over pairs."""
-    diagonal = products.diagonal * r * r
-    sums = products.apply(r[:, None])[:, 0] * r
-    return np.stack([diagonal, sums + diagonal, products.apply(r[:, None] ** 2, 2)[:, 0] * r * r])
+def _sums_by_products(products: KernelProducts, r: np.ndarray) -> np.ndarray:
+    """Diagonal, row sums and row sums of squares of ``K_ij <r_i, r_j>``; a square is ``sum_fg r_if r_ig r_jf r_jg``."""
+    diagonal = products.diagonal * (r * r).sum(axis=1)
+    sums = (products.apply(r) * r).sum(axis=1)
+    first, second = np.triu_indices(r.shape[1])
+    both = r[:, first] * r[:, second]
+    squares = (products.apply(both, 2) * both) @ np.where(first == second, 1.0, 2.0)
+    return np.stack([diagonal, sums + diagonal, squares])
 
 
 def joint_sums(matrices: Sequence[PairMatrix]) -> tuple[np.ndarray, np.ndarray]:

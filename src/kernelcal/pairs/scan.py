@@ -231,9 +231,9 @@ class ScanForms(QuadraticForms):
         return _SECONDS_PER_DRAW * self.n * (1 + orders)
 
     @property
-    def products(self) -> Scan | None:
-        """Sums with the first kernel; of two classes residuals have two features elsewhere, and rows are looked at."""
-        return self.scans[0] if self.scalar else None
+    def products(self) -> Scan:
+        """Sums with the first kernel."""
+        return self.scans[0]
 
     @classmethod
     def of_line(cls, tiles: FeatureTiles) -> ScanForms | None:
