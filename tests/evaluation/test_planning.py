@@ -12,6 +12,7 @@ import kernelcal as kc
 from kernelcal.cli import main
 from kernelcal.errors import InputError
 from kernelcal.evaluation import plan
+from kernelcal.pairs import PairMatrix
 from kernelcal.predictions import Score
 
 
@@ -61,6 +62,41 @@ def test_engines_of_the_plan_are_those_that_run(case, engine):
     assert interval.engine == result.interval.method
     assert found.n == len(y)
     assert found.draws == 19
+
+
+def _repeated(m):
+    rng = np.random.default_rng(m)
+    p = rng.dirichlet(np.ones(m), 15)[rng.integers(0, 15, 3000)]
+    return kc.Categorical(p)
+
+
+@pytest.mark.parametrize(
+    "predictions",
+    [
+        pytest.param(kc.Bernoulli(np.random.default_rng(0).random(3000)), id="one probability"),
+        pytest.param(kc.Bernoulli(np.random.default_rng(0).random(3000, dtype=np.float32)), id="in single precision"),
+        pytest.param(kc.Categorical(np.random.default_rng(0).dirichlet([1, 4], 3000)), id="two columns"),
+        pytest.param(
+            kc.predictions.as_predictions(kc.Logits(np.random.default_rng(0).normal(size=(3000, 2)))), id="two logits"
+        ),
+        *(pytest.param(_repeated(m), id=f"{m} classes repeated") for m in (2, 3, 10)),
+    ],
+)
+def test_no_step_walks_over_pairs_where_the_plan_has_none(predictions, monkeypatch):
+    """Neither the estimate nor its interval, whose sums of rows a scan or unique predictions give."""
+    y = predictions.sample(0, 1)[0]
+    estimate, test, interval = plan(predictions, draws=19).steps
+    for step in (estimate, test):
+        assert step.engine.startswith(("exact scan", "exact pairs of "))
+    assert interval.seconds < 0.1
+
+    def walked(matrix):
+        raise AssertionError(f"{matrix.pairs:,} pairs")
+
+    monkeypatch.setattr(PairMatrix, "_of_pairs", walked)
+    result = kc.evaluate(y, predictions, draws=19, rng=1)
+    assert 0 <= result.interval.lower <= result.interval.upper
+    kc.explain(y, predictions, rng=1)
 
 
 def test_an_engine_can_be_told():

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kernelcal as kc
-from kernelcal.pairs import duplicates, scan
+from kernelcal.pairs import PairMatrix, duplicates, matrix, scan
 from kernelcal.pairs.duplicates import CollapsedForms, groups_of
 from kernelcal.pairs.tile_sums import FeatureTiles
 from kernelcal.residuals import ClassResidual
@@ -174,3 +174,33 @@ def test_residuals_of_groups_have_no_rows():
     quick, _ = forms(repeated(100, 5, 3))
     with pytest.raises(kc.errors.InputError, match="added up for all rows at once"):
         quick.residual[:3]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("m", [1, 3, 20])
+def test_rows_are_summed_without_a_walk_over_pairs(m, weighted, monkeypatch):
+    monkeypatch.setattr(matrix, "KEPT_UP_TO", 100)
+    monkeypatch.setattr(matrix, "_AT_ONCE", 5000)  # some products of features at a time
+    monkeypatch.setattr(PairMatrix, "_of_pairs", None)
+    batch = repeated(900, 12, m, seed=4)
+    weights = np.random.default_rng(1).exponential(size=900) if weighted else None
+    y, p = batch.sample(2, 1)[0], batch.table()
+    target = kc.FiniteKernel([[2.0, 0.5, 0.0], [0.5, 1.0, 0.3], [0.0, 0.3, 1.5]]) if m == 3 else kc.Dirac()
+    a = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.3], [0.0, 0.3, 1.5]]) if m == 3 else np.eye(p.shape[1])
+    estimator = kc.SKCE(prediction_kernel=kc.Laplacian(0.3, metric=kc.TotalVariation()), target_kernel=target)
+    found = estimator.prepare(batch, weights=weights).matrix(y)
+    assert isinstance(found.forms, CollapsedForms)
+    assert not found.by_pairs
+    r = (np.eye(p.shape[1])[y] - p) * (1 if weights is None else weights[:, None])
+    h = np.exp(-np.abs(p[:, None] - p).sum(axis=-1) / 2 / 0.3) * (r @ a @ r.T)
+    expected = np.diag(h), h.sum(axis=1), (h**2).sum(axis=1) - np.diag(h) ** 2
+    for sums, dense in zip((found.diagonal, found.row_sums, found.row_squares), expected, strict=True):
+        np.testing.assert_allclose(sums, dense, rtol=0, atol=1e-12 * np.abs(h).sum(axis=1).max())
+
+
+def test_many_features_of_few_rows_are_walked_over():
+    """Where there are more pairs of features than of rows products take longer."""
+    batch = repeated(3000, 12, 200)
+    found = kc.SKCE(prediction_kernel=kc.Laplacian(0.3)).prepare(batch).matrix(batch.sample(2, 1)[0])
+    assert isinstance(found.forms, CollapsedForms)
+    assert found.by_pairs

@@ -189,6 +189,11 @@ class Collapsed(KernelProducts):
         """Values K_ii."""
         return np.asarray(np.diag(self.kernel)[self.groups.member])
 
+    @property
+    def seconds_per_column(self) -> float:
+        """Time of one column: rows are added up and looked up, unique predictions multiplied."""
+        return 3e-8 * len(self.groups.member) + 2.5e-10 * len(self.groups) ** 2
+
     def apply(self, columns: np.ndarray, exponent: int = 1) -> np.ndarray:
         """Sums over j != i of ``K_ij^exponent c_j`` for every row i and column c, shape (n, J)."""
         sums = self.kernel**exponent @ self.groups.total(columns)

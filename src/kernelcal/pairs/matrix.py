@@ -20,7 +20,8 @@ _STRIP = 2**19  # numbers: 4 MiB
 _COLUMNS = 512  # of a tile
 _DENSE_UP_TO = 8_000  # rows: 512 MiB
 _RUNS = 256  # rows
-_FEW_FEATURES = 2  # of a residual: of two classes
+_SECONDS, _BESIDE = 2.5e-10, 30  # of a feature of a pair; its kernel value takes as long as so many features
+_AT_ONCE = 2**22  # numbers of products of features: 32 MiB
 _STRIPS_AT_ONCE = 16  # their results are held, and added in a fixed order
 _ALL = slice(None)
 
@@ -40,7 +41,7 @@ class PairMatrix:
     """Symmetric matrix h_ij of the first kernel of prepared forms, for one set of targets.
 
     Cost of every method: O(n^2 m) for the entries and what it does with them; memory for some strips of rows. The sums
-    of rows take O(n log n) for residuals of one feature or two and a kernel that scans.
+    of rows take O(n log n) a product of two features for kernels that scan, O(n) for few unique predictions.
 
     Attributes
     ----------
@@ -141,9 +142,13 @@ class PairMatrix:
 
     @property
     def _products(self) -> KernelProducts | None:
-        """What sums rows without a walk over pairs: a product a feature, and one with squares a pair of features."""
-        few = self.features is not None and self.features.shape[1] <= _FEW_FEATURES
-        return self.forms.products if few else None
+        """What sums rows without a walk over pairs, where that is quicker: a product a pair of features is made."""
+        products = self.forms.products
+        if products is None or self.features is None:
+            return None
+        number = self.features.shape[1]
+        seconds = (number + number * (number + 1) / 2) * products.seconds_per_column
+        return products if seconds < _SECONDS * self.n**2 * (number + _BESIDE) else None
 
     def known(self, diagonal: np.ndarray, sums: np.ndarray, squares: float) -> None:
         """Take diagonal, sums of rows without it, and the sum of squares, which somebody has made already."""
@@ -246,9 +251,11 @@ def _sums_by_products(products: KernelProducts, r: np.ndarray) -> np.ndarray:
     """Diagonal, row sums and row sums of squares of ``K_ij <r_i, r_j>``; a square is ``sum_fg r_if r_ig r_jf r_jg``."""
     diagonal = products.diagonal * (r * r).sum(axis=1)
     sums = (products.apply(r) * r).sum(axis=1)
-    first, second = np.triu_indices(r.shape[1])
-    both = r[:, first] * r[:, second]
-    squares = (products.apply(both, 2) * both) @ np.where(first == second, 1.0, 2.0)
+    (first, second), squares = np.triu_indices(r.shape[1]), np.zeros(len(r))
+    times = np.where(first == second, 1.0, 2.0)
+    for part in row_slices(len(first), max(1, _AT_ONCE // len(r))):
+        both = r[:, first[part]] * r[:, second[part]]
+        squares += (products.apply(both, 2) * both) @ times[part]
     return np.stack([diagonal, sums + diagonal, squares])
 
 
