@@ -217,6 +217,7 @@ def _check_more(subject: _Subject, forms: QuadraticForms) -> None:
         if products is None:
             return
         claim(isinstance(products, KernelProducts), f"they are {type(products).__name__}")
+        claim(products.seconds_per_column > 0, f"seconds_per_column is {products.seconds_per_column}")
         close(products.diagonal, np.diagonal(values), atol=max(subject.error, 1e-9), what="K_ii")
         c, hollow = np.random.default_rng(0).normal(size=(n, 2)), values - np.diag(np.diagonal(values))
         for exponent in (1, 2):
