@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import kernelcal
+from kernelcal.cli.parser import COMMANDS
 
 SOURCE = Path(kernelcal.__file__).parent
 FLOORS = [
@@ -131,12 +132,14 @@ def _circle(waiting):
 
 
 def test_no_module_is_forgotten():
-    """What registers itself when it is imported must be imported by something."""
-    used = set().union(*IMPORTS.values()) | {
+    """What registers itself when it is imported must be imported by something, or be typed."""
+    typed = {f"kernelcal.cli.commands.{module}" for _, module, _ in COMMANDS}
+    used = set().union(typed, *IMPORTS.values()) | {
         "kernelcal",
         "kernelcal.cli",
         "kernelcal.__main__",
         "kernelcal.cli.__main__",
+        "kernelcal.cli.commands",
         "kernelcal.ranks",
         "kernelcal.testing",
         "kernelcal.losses",

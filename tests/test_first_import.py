@@ -1,6 +1,7 @@
 """``import kernelcal`` loads nearly nothing: names and rooms are imported when they are asked for."""
 
 import ast
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -59,3 +60,53 @@ for name in sys.argv[1:]:
 def test_nothing_is_loaded_and_any_name_can_be_the_first():
     first = {room: name for name, room in kc._ROOM_OF.items()}.values()
     subprocess.run([sys.executable, "-c", _FIRST, *first], check=True)
+
+
+_COMMAND = """
+import json, sys
+from kernelcal.cli import main
+try:
+    status = main(sys.argv[1:])
+except SystemExit as end:
+    status = end.code
+print(json.dumps([status, sorted({".".join(name.split(".")[:2]) for name in sys.modules})]))
+"""
+
+
+def _rooms(*arguments):
+    """What a command has imported: rooms of kernelcal and other packages."""
+    run = subprocess.run([sys.executable, "-c", _COMMAND, *arguments], capture_output=True, text=True, check=True)
+    status, names = json.loads(run.stdout.splitlines()[-1])
+    assert not status
+    return set(names)
+
+
+@pytest.mark.parametrize("arguments", [("--version",), ("--help",)])
+def test_what_is_no_command_is_answered_at_once(arguments):
+    rooms = _rooms(*arguments)
+    assert "numpy" not in rooms
+    assert {room for room in rooms if room.startswith("kernelcal.")} <= {
+        "kernelcal.cli",
+        "kernelcal.errors",
+        "kernelcal.surroundings",
+    }
+
+
+def test_evaluate_imports_no_room_of_other_commands(tmp_path):
+    path = tmp_path / "rain.csv"
+    path.write_text("y,p\n" + "1,0.7\n0,0.2\n" * 20)
+    others = (
+        "comparison",
+        "measures",
+        "monitor",
+        "ranks",
+        "recalibration",
+        "reporting",
+        "sketch",
+        "stream",
+        "survival",
+    )
+    rooms = _rooms("evaluate", str(path))
+    assert "kernelcal.evaluation" in rooms
+    assert not {f"kernelcal.{room}" for room in others} & rooms
+    assert not {"scipy.stats", "pandas", "pyarrow", "matplotlib", "array_api_extra"} & rooms

@@ -63,7 +63,7 @@ def test_documents_have_the_tables_of_the_registries(page, registry, heads, cost
 def _options(command):
     parser = argument_parser()
     commands = next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
-    return {action.dest: action for action in commands.choices[command]._actions}
+    return {action.dest: action for action in commands.choices[command].filled()._actions}
 
 
 @pytest.mark.parametrize(("option", "registry"), [("statistic", STATISTICS), ("null", NULL_LAWS), ("engine", ENGINES)])

@@ -242,12 +242,12 @@ def test_a_closed_pipe_is_quiet(bold):
 
 
 def test_interrupting_is_quiet(capsys, honest, monkeypatch):
-    from kernelcal.cli import command
+    from kernelcal.cli import tables
 
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(command, "_compute", interrupt)
+    monkeypatch.setattr(tables, "_compute", interrupt)
     status, _, err = run(capsys, "evaluate", honest)
     assert status == 130
     assert "Traceback" not in err

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import kernelcal
-from kernelcal.cli import answers, main
+from kernelcal.cli import main
+from kernelcal.cli.commands import answers
 from kernelcal.cli.ending import naming
 from kernelcal.surroundings import is_command
 

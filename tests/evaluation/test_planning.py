@@ -184,7 +184,7 @@ def test_command_line_plan(file, capsys):
 def test_long_work_is_said_in_a_line(file, capsys, monkeypatch):
     import importlib
 
-    command = importlib.import_module("kernelcal.cli.command")
+    command = importlib.import_module("kernelcal.cli.tables")
     monkeypatch.setattr(command, "_LONG", 0.0)
     assert main(["evaluate", file, "--draws", "19"]) == 0
     assert "plan for" not in capsys.readouterr().out  # so few probabilities are not even planned

@@ -12,8 +12,8 @@ import pytest
 
 from kernelcal.cases import Case
 from kernelcal.cli import main
-from kernelcal.cli.command import _reading
 from kernelcal.cli.parser import argument_parser
+from kernelcal.cli.tables import asked_reading
 from kernelcal.errors import InputError
 from kernelcal.io import ReadOptions, read
 from kernelcal.predictions import checked_pair
@@ -105,7 +105,7 @@ def test_the_command_that_states_it_reads_the_same(tmp_path, name, capsys):
     assert kernelcal == "kernelcal"
     assert len(again) > len(typed)
     options = argument_parser().parse_args(again)
-    data = read(options.files, _reading(options))
+    data = read(options.files, asked_reading(options))
     same(numbers_of(data), right)
     assert out.startswith(data.description)
     assert main([*again, "--explain-reading"]) == 0

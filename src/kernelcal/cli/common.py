@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from kernelcal.errors import InputError
+from kernelcal.files import is_many
 from kernelcal.inference import STATISTICS
 from kernelcal.lenses import LENSES
 from kernelcal.pairs import ENGINES, Engine
 from kernelcal.predictions import RealPredictions
-from kernelcal.stream import is_many
 
 __all__ = ["bar", "check_lens", "engine_of", "lens_of", "refuse_beside_state", "seed", "spread_out", "with_engine"]
 

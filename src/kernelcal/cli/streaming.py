@@ -4,48 +4,30 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import re
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kernelcal.cli.common import bar, lens_of, refuse_beside_state, spread_out
+from kernelcal.cli.common import bar, lens_of
 from kernelcal.cli.ending import say
-from kernelcal.cli.gates import draws_for_gates, ended_by, judged, refuse_few_draws
+from kernelcal.cli.gates import draws_for_gates, refuse_few_draws
 from kernelcal.defaults import DRAWS_OF_A_PASS
 from kernelcal.errors import InputError
-from kernelcal.files import format_of, refuse_place
+from kernelcal.files import find_files, in_pieces, is_many, refuse_place, why_too_large
 from kernelcal.io import Data, ReadOptions
 from kernelcal.lenses import Lens
-from kernelcal.runs import Run
-from kernelcal.sketch import GroupedSketch, Sketch, SketchResult, checked_pool, load_sketch, refuse_other_groups
-from kernelcal.stream import (
-    cluster,
-    find_files,
-    getting_ready,
-    in_pieces,
-    is_many,
-    keep_within,
-    prepared,
-    sketch_options,
-    survey_files,
-    too_much,
-    why_too_large,
-    with_key,
-)
+
+if TYPE_CHECKING:  # imported where files are read in parts: most are not
+    from kernelcal.sketch import Sketch, SketchResult
 
 __all__ = [
     "add_streaming",
     "check_streaming",
     "is_one_table",
-    "is_sums",
     "refuse_whole",
     "run_in_parts",
-    "run_merge",
-    "run_sums_page",
     "why_after_reading",
     "why_in_parts",
 ]
@@ -53,11 +35,6 @@ __all__ = [
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
 _SUMS = (".npz",)
-_MERGED = (
-    "Tables that are to be added up are saved with --like FIRST.npz, which takes the lengthscales of the first and "
-    "numbers rows on, and with --first-row N besides where several follow the first; or all of them with --key NAMES"
-)
-_OF_SUMS = ("confidence_level", "alpha", "json", "fail_below", "fail_above")  # what is asked of them when they are read
 _DIGITS = 40  # characters of a size: beyond, no machine has it
 
 
@@ -144,7 +121,10 @@ def check_streaming(groups: Sequence[Sequence[Path]], options: argparse.Namespac
         raise InputError("--first-row numbers rows, and --key says that they have keys: leave one of them out")
     if save is not None:
         refuse_place(save, suffixes=(".npz",), what="--save keeps sums in an npz file")
-    checked_pool(getattr(options, "pool_groups", None))
+    if getattr(options, "pool_groups", None) is not None:
+        from kernelcal.sketch import checked_pool
+
+        checked_pool(options.pool_groups)
     if dask and ":" not in dask:
         raise InputError(
             f"--dask {dask}: the address of a scheduler is expected, such as tcp://10.0.0.1:8786; say it after the "
@@ -168,6 +148,8 @@ def why_after_reading(data: Data, lens: Lens | None, paths: Sequence[Path], opti
     """Why rows that were read at once are not evaluated at once: that would take more memory than it may."""
     if options.command != "evaluate" or options.memory is None:
         return None
+    from kernelcal.stream import too_much
+
     why = too_much(data, lens, options.run, options.memory)
     if why is not None and not _in_pieces(paths, options):
         raise InputError(
@@ -199,6 +181,8 @@ def run_in_parts(
     paths: Sequence[Path], why: str, reading: ReadOptions, options: argparse.Namespace, *, first: bool
 ) -> tuple[dict[str, Any], SketchResult | None]:
     """Say what was found and what will be done, do it, print and save; returns values for JSON, and the result."""
+    from kernelcal.stream import getting_ready, keep_within, prepared, sketch_options, survey_files, with_key
+
     run = replace(options.run, draws=draws_for_gates(options, DRAWS_OF_A_PASS))
     _refuse_engine(options)
     asked, like = sketch_options(run, pool_groups=options.pool_groups), _like(options)
@@ -234,6 +218,8 @@ def _like(options: argparse.Namespace) -> Sketch | None:
     """Sketch whose settings are taken; what was asked for must not be others."""
     if options.like is None:
         return None
+    from kernelcal.sketch import load_sketch, refuse_other_groups
+
     like = load_sketch(options.like)
     refuse_other_groups(like, options.groups, f"--like {options.like}")
     if options.pool_groups is not None:
@@ -253,69 +239,6 @@ def _first_row(options: argparse.Namespace, like: Sketch | None) -> int:
     return 0 if like is None else like.next_row
 
 
-def run_merge(options: argparse.Namespace) -> int:
-    """Add up saved sums, say what all rows tell, and keep the sum."""
-    run = Run(confidence_level=options.confidence_level, alpha=options.alpha)
-    if options.output is not None:
-        refuse_place(options.output, suffixes=_SUMS, what="merge keeps sums in an npz file")
-    paths = spread_out(options.files, _SUMS)
-    total = load_sketch(paths[0])
-    refuse_few_draws(options, total.draws)
-    for path in paths[1:]:
-        other = load_sketch(path)
-        try:
-            _refuse_without_groups(total, other, paths[0])
-            total.merge(other)
-        except InputError as error:
-            raise InputError(f"{path}: {error}. {_MERGED}") from None
-    result = total.result(run.confidence_level, run.alpha)
-    name = str(paths[0]) if len(paths) == 1 else f"{len(paths):,} files, {paths[0]} to {paths[-1]}"
-    read = f"sums of {name}: {total.n:,} rows"
-    if options.output is not None:
-        total.save(options.output)
-    found = {"read": read, **result.to_dict()}
-    if not options.json:
-        say(f"{read}\n{result.summary()}")
-    status = ended_by(judged(name, result), options, found)
-    if options.output is not None:
-        say(f"wrote {options.output}", to_errors=options.json)
-    if options.json:
-        say(json.dumps(found, indent=2, allow_nan=False))
-    return status
-
-
-def _refuse_without_groups(total: Sketch, other: Sketch, first: Path) -> None:
-    """Refuse to add sums of groups to sums without, which would lose them."""
-    if isinstance(other, GroupedSketch) and not isinstance(total, GroupedSketch):
-        raise InputError(f"these sums hold groups, and those of {first} hold none: save all with the same --groups")
-
-
-def is_sums(path: Path) -> bool:
-    """Tell whether a file holds what --save wrote."""
-    return format_of(path) in ("kernelcal sketch", "kernelcal groups")
-
-
-def run_sums_page(options: argparse.Namespace) -> int:
-    """Write the page of saved sums, for ``kernelcal report --state``; returns the exit status."""
-    from kernelcal.reporting import sums_page
-
-    refuse_beside_state(options, "sums", "hold", _OF_SUMS)
-    run, sketch = Run(confidence_level=options.confidence_level, alpha=options.alpha), load_sketch(options.state)
-    refuse_few_draws(options, sketch.draws)
-    read = f"sums of {options.state}: {sketch.n:,} rows"
-    level, alpha = run.confidence_level, run.alpha
-    title = {} if options.title is None else {"title": options.title}
-    told = {**title, "read": read, "command": shlex.join(["kernelcal", *map(str, options.said)])}
-    page = sums_page(sketch, options.output, confidence_level=level, alpha=alpha, **told)
-    result = sketch.result(level, alpha)
-    found = {"read": read, **result.to_dict()}
-    say(f"{page.verdict.heading}\nwrote {page.path}", to_errors=options.json)
-    status = ended_by(judged(str(options.state), result), options, found)
-    if options.json:
-        say(json.dumps(found, indent=2, allow_nan=False))
-    return status
-
-
 def _refuse_engine(options: argparse.Namespace) -> None:
     """Refuse engines that need all rows at once."""
     if options.engine in ("pairs", "nystrom"):
@@ -330,5 +253,7 @@ def _client(address: str | None) -> Iterator[Any]:
     if address is None:
         yield None
         return
+    from kernelcal.stream import cluster
+
     with cluster(address) as client:
         yield client

@@ -6,7 +6,7 @@ from kernelcal.evaluation.densities import ScoreEvaluation
 from kernelcal.evaluation.estimates import KernelError, pairs_or_blocks, seconds_one_by_one
 from kernelcal.evaluation.main import evaluate, evaluated
 from kernelcal.evaluation.numbers import NumberEvaluation, components_of_case
-from kernelcal.evaluation.planning import Plan, Step, plan, size_in_words
+from kernelcal.evaluation.planning import Plan, Step, plan
 from kernelcal.evaluation.quantiles import QuantileEvaluation
 from kernelcal.evaluation.verdicts import doubts_of, few_rows, listed, mendable
 
@@ -30,5 +30,4 @@ __all__ = [
     "plain_number",
     "plan",
     "seconds_one_by_one",
-    "size_in_words",
 ]

@@ -14,6 +14,7 @@ from kernelcal.cases import Case, refuse_lens
 from kernelcal.defaults import DRAWS
 from kernelcal.errors import InputError
 from kernelcal.evaluation.estimates import KernelError
+from kernelcal.files import size_in_words
 from kernelcal.inference import INTERVAL_METHODS, DefaultFamily, in_words
 from kernelcal.inference.intervals import default_method
 from kernelcal.inference.laws import draws_at_once
@@ -32,10 +33,9 @@ from kernelcal.runs import Run
 from kernelcal.statistics import SKCE
 from kernelcal.tables import Grid, Shown
 
-__all__ = ["Plan", "Step", "plan", "planned", "size_in_words"]
+__all__ = ["Plan", "Step", "plan", "planned"]
 
 
-_UNITS = ("bytes", "kB", "MB", "GB", "TB")
 _DRAWN = 8e-9  # seconds in which a target is drawn and scored, a row and column
 _COMPARED, _SUMMED = 20, 5e-9  # classes that are compared one by one; seconds of a class, for many draws at once
 _PASSES = 5.0  # estimates in the time of an interval without draws
@@ -281,11 +281,3 @@ def _number(batch: Predictions) -> float:
 
 def _time(seconds: float) -> str:
     return "less than a second" if seconds < 1 else f"up to {in_words(seconds)}"
-
-
-def size_in_words(size: float) -> str:
-    """Return a number of bytes as 4.2 GB."""
-    unit = 0
-    while size >= 1000 and unit < len(_UNITS) - 1:
-        size, unit = size / 1000, unit + 1
-    return f"{size:.0f} {_UNITS[unit]}" if unit < 3 else f"{size:.1f} {_UNITS[unit]}"

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from array_api_compat import device
-from array_api_extra import one_hot
 
 from kernelcal.arrays import Array, like, namespace, row_slices, take_rows, to_numpy
 from kernelcal.errors import InputError
@@ -160,6 +159,8 @@ class ClassResidual(FeatureResidual):
             return self.batch(targets[None])[:, 0]
         index = namespace(self.mean).asarray(targets.astype(np.int64), device=device(self.mean))
         if self.class_features is None:
+            from array_api_extra import one_hot  # takes as long to import as all residuals, and is for this alone
+
             rows = one_hot(index, self.dimension, dtype=self.mean.dtype)
         else:
             rows = take_rows(like(self.class_features, self.mean), targets.astype(np.int64))

@@ -20,8 +20,8 @@ from kernelcal.stream.named import (
 from kernelcal.stream.on_dask import cluster, getting_ready
 from kernelcal.stream.one_pass import OnePass, evaluate_batches, sample_batches
 from kernelcal.stream.options import read_options, sketch_options, with_key
-from kernelcal.stream.paths import evaluate_path, read_together, too_much, why_too_large
-from kernelcal.stream.survey import find_files, in_pieces, is_many, size_of, survey_files
+from kernelcal.stream.paths import evaluate_path, read_together, too_much
+from kernelcal.stream.survey import survey_files
 
 __all__ = [
     "OnePass",
@@ -36,10 +36,7 @@ __all__ = [
     "evaluate_table",
     "explain_files",
     "explain_named",
-    "find_files",
     "getting_ready",
-    "in_pieces",
-    "is_many",
     "keep_within",
     "outcomes_of_models",
     "prepared",
@@ -48,10 +45,8 @@ __all__ = [
     "read_options",
     "read_together",
     "sample_batches",
-    "size_of",
     "sketch_options",
     "survey_files",
     "too_much",
-    "why_too_large",
     "with_key",
 ]

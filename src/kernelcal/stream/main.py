@@ -13,7 +13,8 @@ from kernelcal.cases import Case
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS_OF_A_PASS, SIGNIFICANCE
 from kernelcal.dependence import suspicions
 from kernelcal.errors import InputError
-from kernelcal.evaluation import Plan, Step, size_in_words
+from kernelcal.evaluation import Plan, Step
+from kernelcal.files import size_in_words
 from kernelcal.io import ReadOptions, explained, how_found
 from kernelcal.io.columns import count
 from kernelcal.lenses import Lens

@@ -23,6 +23,7 @@ from kernelcal.dependence import Dependence
 from kernelcal.errors import InputError, naming_rows
 from kernelcal.evaluation import Evaluation, evaluated
 from kernelcal.explanation import Explanation, columns_of_text, explained
+from kernelcal.files import find_files, is_many
 from kernelcal.inference.intervals import checked_bound
 from kernelcal.io import (
     Arrays,
@@ -43,7 +44,6 @@ from kernelcal.runs import Run
 from kernelcal.stream.one_pass import evaluate_batches
 from kernelcal.stream.options import read_options
 from kernelcal.stream.paths import read_together
-from kernelcal.stream.survey import find_files, is_many
 
 __all__ = [
     "cases_of",

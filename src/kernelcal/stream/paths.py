@@ -12,8 +12,9 @@ import numpy as np
 
 from kernelcal.cases import Case, refuse_lens
 from kernelcal.errors import InputError, naming_rows
-from kernelcal.evaluation import Evaluation, evaluated, plan, size_in_words
+from kernelcal.evaluation import Evaluation, evaluated, plan
 from kernelcal.explanation import columns_of_text
+from kernelcal.files import find_files, in_pieces, is_many, size_in_words, why_too_large
 from kernelcal.io import Data, ReadOptions, read, read_source
 from kernelcal.lenses import Lens
 from kernelcal.predictions import ScorePredictions
@@ -22,14 +23,10 @@ from kernelcal.stream.batches import batch_of
 from kernelcal.stream.formats import Columns
 from kernelcal.stream.main import LEAST, evaluate_files, least_in_words
 from kernelcal.stream.options import read_options
-from kernelcal.stream.survey import FilePart, Survey, find_files, in_pieces, is_many, size_of, survey_files
+from kernelcal.stream.survey import FilePart, Survey, survey_files
 
-__all__ = ["evaluate_path", "read_together", "too_much", "why_too_large"]
+__all__ = ["evaluate_path", "read_together", "too_much"]
 
-
-_AT_ONCE = 2**28  # bytes of files that are read at once, where no limit is said
-
-_READING = 4  # bytes that are taken, at most, for a byte of a file that is read at once
 
 _ONLY_IN_PARTS = {"sketch", "client", "key", "pool_groups"}
 
@@ -111,19 +108,6 @@ def _able(path: Any) -> bool:
     return is_many(path) or in_pieces(os.fspath(path))
 
 
-def why_too_large(files: Sequence[str], memory: int | None) -> str | None:
-    """Why files are not read at once under a limit of memory, or without one; None if they are."""
-    size = size_of(files)
-    if size <= (_AT_ONCE if memory is None else memory / _READING):
-        return None
-    limit = "256 MiB, without --memory" if memory is None else _limit(memory)
-    return f"{size_in_words(size)}, more than {limit}"
-
-
-def _limit(memory: int) -> str:
-    return f"--memory {size_in_words(memory)}"
-
-
 def too_much(data: Data, lens: Lens | None, run: Run, memory: int) -> str | None:
     """Why an evaluation of all rows at once would take more than a limit of memory; None if it does not.
 
@@ -138,7 +122,7 @@ def too_much(data: Data, lens: Lens | None, run: Run, memory: int) -> str | None
     taken = found.bytes + 8 * found.n * found.columns  # with the predictions themselves
     if taken <= memory:
         return None
-    over = f"planned to take {size_in_words(taken)} at once, more than {_limit(memory)}"
+    over = f"planned to take {size_in_words(taken)} at once, more than --memory {size_in_words(memory)}"
     if taken <= LEAST:  # parts take no less
         raise InputError(
             f"{over}: the least that works is {least_in_words(taken)}; fewer --draws or a coarser --lens may take less"

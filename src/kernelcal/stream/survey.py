@@ -1,24 +1,22 @@
-"""What is to be read: the files that a name stands for, their parts with rows and places, what their columns hold."""
+"""What is to be read: the parts of files, with rows and places, and what their columns hold."""
 
 from __future__ import annotations
 
-import glob
-import os
 import pickle
-import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import accumulate
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from kernelcal.cases import Case
 from kernelcal.errors import InputError
+from kernelcal.files import DELIMITERS, PARQUET, READ_IN_PARTS, find_files, size_of, suffix_of
 from kernelcal.io import Arrays, ReadOptions
 from kernelcal.io.columns import count, missing_words
+from kernelcal.pairs import threaded_stream
 from kernelcal.sketch import Sketch
 from kernelcal.stream.batches import Labels, Place, Roles, batch_of, label_columns, roles_of
 from kernelcal.stream.formats import Columns, CsvBlocks, InPieces, Parquet, Piece
@@ -28,13 +26,9 @@ __all__ = [
     "Compute",
     "FilePart",
     "Survey",
-    "find_files",
-    "in_pieces",
-    "is_many",
     "pilot_of",
     "places",
     "seconds_and_bytes",
-    "size_of",
     "smallest",
     "survey_files",
 ]
@@ -42,104 +36,32 @@ __all__ = [
 
 LOOKED = 2_048  # rows
 _MANY, _OF_A_BATCH = 300_000, 2**14  # rows of a file whose time is worth looking at more of them, and how many
-_DELIMITERS = {".csv": ",", ".txt": ",", ".tsv": "tab"}
-_PARQUET = (".parquet", ".pq")
-_SUFFIXES = (*_PARQUET, *_DELIMITERS)
-_GLOB = re.compile(r"[*?\[]")
-_READ = "parquet, csv, tsv and txt files are read in parts"
 _OTHERS: dict[str, str] = {
-    ".gz": f"a compressed text cannot be cut into parts: unpack it, or write parquet; {_READ}",
+    ".gz": f"a compressed text cannot be cut into parts: unpack it, or write parquet; {READ_IN_PARTS}",
 }
-
-
-def find_files(given: Iterable[str | os.PathLike[str]]) -> list[str]:
-    """Files of names, globs and folders, sorted by name: so they number the rows, in whatever order they are given.
-
-    Raises
-    ------
-    InputError
-        For a name without a file, a folder or glob without one that can be read, a file that is there twice, and a
-        mixture of formats.
-    """
-    found = [path for name in given for path in _of_one(os.fspath(name))]
-    _refuse_twice(found)
-    if not found:
-        raise InputError(f"no files were given: name files, a folder, or a glob such as 'data/*.parquet'; {_READ}")
-    kinds = sorted({_suffix(path) for path in found})
-    if len({kind in _PARQUET for kind in kinds}) > 1:
-        raise InputError(
-            f"the files are of several formats ({', '.join(kinds)}), perhaps the same rows twice: give a glob, such as "
-            "'data/*.parquet'"
-        )
-    return sorted(found)
-
-
-def _refuse_twice(paths: Sequence[str]) -> None:
-    seen: set[str] = set()
-    for path in paths:
-        real = os.path.realpath(path)
-        if real in seen:
-            raise InputError(f"{path}: the file was given twice, and its rows would count twice: give it once")
-        seen.add(real)
-
-
-def _of_one(name: str) -> list[str]:
-    path = Path(name)
-    if path.is_dir():
-        found = [str(p) for p in path.rglob("*") if p.is_file() and _shown(p.relative_to(path)) and in_pieces(str(p))]
-    elif path.exists():
-        found = [name]
-    elif _GLOB.search(name):
-        found = [p for p in glob.glob(name, recursive=True) if Path(p).is_file()]
-    else:
-        raise InputError(f"{name}: there is no such file")
-    if not found:
-        what = "this is a folder without a file" if path.is_dir() else "no file has such a name"
-        raise InputError(f"{name}: {what} that can be read in parts: {_READ}")
-    return found
-
-
-def _shown(path: Path) -> bool:
-    """Tell whether no part of the name begins as names of hidden files and of notes of other programs do."""
-    return not any(part.startswith((".", "_")) for part in path.parts)
-
-
-def _suffix(path: str) -> str:
-    return Path(path).suffix.lower()
-
-
-def is_many(name: str | os.PathLike[str]) -> bool:
-    """Tell whether a name stands for several files: a folder or a glob."""
-    path = Path(name)
-    if path.suffix.lower() == ".zarr":
-        return False  # a store is one thing
-    return path.is_dir() or (not path.exists() and bool(_GLOB.search(os.fspath(name))))
-
-
-def in_pieces(path: str) -> bool:
-    """Tell whether a file has a format that can be read in pieces."""
-    return _suffix(path) in _SUFFIXES
-
-
-def size_of(paths: Iterable[str]) -> int:
-    """Bytes of files."""
-    return sum(os.path.getsize(path) for path in paths)
 
 
 def open_in_pieces(path: str, options: ReadOptions) -> InPieces:
     """Open one file; a new format is one class, and one line here."""
-    suffix = _suffix(path)
-    if suffix in _PARQUET:
+    suffix = suffix_of(path)
+    if suffix in PARQUET:
         return Parquet(path)
-    if suffix in _DELIMITERS:
+    if suffix in DELIMITERS:
         said = options.delimiter is not None
-        given = str(options.delimiter) if said else _DELIMITERS[suffix]
+        given = str(options.delimiter) if said else DELIMITERS[suffix]
         return CsvBlocks(path, given, missing_words(options), said=said)
-    why = _OTHERS.get(suffix, f"{suffix or 'this'} is not read in parts: {_READ}")
+    why = _OTHERS.get(suffix, f"{suffix or 'this'} is not read in parts: {READ_IN_PARTS}")
     raise InputError(f"{path}: {why}")
 
 
 Compute = Callable[[list[tuple[Callable[..., Any], tuple[Any, ...]]]], list[Any]]  # functions and their arguments
+
+
+def _compute_here(calls: list[tuple[Callable[..., Any], tuple[Any, ...]]]) -> list[Any]:
+    """Call functions in threads: most of what they do is to read."""
+    return list(threaded_stream(lambda call: call[0](*call[1]), calls, None))
+
+
 _SHOWN = 3
 
 
@@ -192,7 +114,7 @@ class Survey:
     files: int = 0
     bytes: int = 0
     aside: str = ""
-    compute: Compute = field(default=lambda calls: [function(*arguments) for function, arguments in calls])
+    compute: Compute = _compute_here
 
     @property
     def rows(self) -> int:

@@ -1,24 +1,9 @@
-"""Commands that stand by themselves: each adds its options, and names the function that runs it.
+"""The commands: those that answer about one table, those about several models, and those that stand by themselves.
 
-A new command is a file here with ``add_it(commands)``, which ends with ``parser.set_defaults(runs=run_it)``, and
-returns the parser where it takes the options of files of predictions (`cli.reading`). What it needs is imported when it
-runs. Commands that answer about one table, as `evaluate` does, are read, gated and printed alike: `cli.answers`.
+A new command is a file here, or a function beside its kin: ``add_it(parser)``, which adds its options (those that it
+shares with others are in `cli.options` and `cli.reading`) and ends with ``parser.set_defaults(runs=run_it)``; and a
+line in `cli.parser`, which imports it when it is typed. Commands about one table, as `evaluate` is, are read, gated and
+printed alike: `cli.tables`.
 """
 
-import argparse
-from collections.abc import Callable
-from typing import Any
-
-from kernelcal.cli.commands.monitoring import add_monitor, run_history
-from kernelcal.cli.commands.ranks import add_ranks
-from kernelcal.cli.commands.recalibration import add_recalibrate
-from kernelcal.cli.commands.survival import add_survival
-
-__all__ = ["ADD_COMMANDS", "run_history"]
-
-ADD_COMMANDS: tuple[Callable[[Any], argparse.ArgumentParser | None], ...] = (
-    add_ranks,
-    add_survival,
-    add_monitor,
-    add_recalibrate,
-)
+__all__: list[str] = []  # imported when they are typed

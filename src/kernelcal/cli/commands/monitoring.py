@@ -14,7 +14,7 @@ from typing import Any
 from kernelcal.cli.common import check_lens, lens_of, refuse_beside_state, seed, spread_out
 from kernelcal.cli.ending import FINE, SAID_NO, say
 from kernelcal.cli.pictures import refuse_picture, write_picture
-from kernelcal.cli.reading import reading_of
+from kernelcal.cli.reading import add_reading, reading_of
 from kernelcal.defaults import SIGNIFICANCE
 from kernelcal.errors import InputError
 from kernelcal.files import backup_of, format_of, in_turn, refuse_place
@@ -28,13 +28,11 @@ _STATES = (".npz",)
 _ALARMS = ("any", "ever", "drift", "none")
 
 
-def add_monitor(commands: Any) -> argparse.ArgumentParser:
+def add_monitor(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "monitor",
-        help="watch predictions day by day: an alarm that holds however often one looks",
-        description="Take each file into a state as one batch, a day for example, and say whether calibration still "
-        "stands. A batch that was taken before, by its key, and one that cannot be read change nothing.",
+    parser.description = (
+        "Take each file into a state as one batch, a day for example, and say whether calibration still stands. A "
+        "batch that was taken before, by its key, and one that cannot be read change nothing."
     )
     parser.add_argument(
         "files",
@@ -63,8 +61,8 @@ def add_monitor(commands: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the history, a png, svg or pdf")
     parser.add_argument("--json", action="store_true", help="print JSON")
+    add_reading(parser)
     parser.set_defaults(runs=run_monitor)
-    return parser
 
 
 def run_monitor(options: argparse.Namespace) -> int:

@@ -21,42 +21,38 @@ from kernelcal.runs import Run
 __all__ = ["add_ranks"]
 
 
-def add_ranks(commands: Any) -> None:
+def add_ranks(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
-    ranks: argparse.ArgumentParser = commands.add_parser(
-        "ranks",
-        help="ranks of true values among draws, or PIT values: an exact test of every column, and pictures",
-        description="Are ranks uniform? Simulation-based calibration from ranks alone, or PIT values alone.",
-    )
-    ranks.add_argument(
+    parser.description = "Are ranks uniform? Simulation-based calibration from ranks alone, or PIT values alone."
+    parser.add_argument(
         "files", nargs=1, type=Path, metavar="FILE", help="csv, tsv, npz, parquet, jsonl; or npz with theta and samples"
     )
-    ranks.add_argument("--ranks", metavar="NAMES", help="columns of ranks: names a,b,c or a glob such as 'rank_*'")
-    ranks.add_argument("--pit", metavar="NAMES", help="columns of PIT values instead, numbers from 0 to 1")
-    ranks.add_argument("--draws-per-rank", type=int, metavar="L", help="number of draws that every rank is among")
-    ranks.add_argument(
+    parser.add_argument("--ranks", metavar="NAMES", help="columns of ranks: names a,b,c or a glob such as 'rank_*'")
+    parser.add_argument("--pit", metavar="NAMES", help="columns of PIT values instead, numbers from 0 to 1")
+    parser.add_argument("--draws-per-rank", type=int, metavar="L", help="number of draws that every rank is among")
+    parser.add_argument(
         "--first-rank", type=int, choices=(0, 1), help="rank of a value below all draws (default: what ranks allow)"
     )
-    ranks.add_argument("--clusters", metavar="NAME", help="column of what simulations share that depend on each other")
-    ranks.add_argument("--delimiter", metavar="CHARACTER", help="between the cells of a csv file")
-    ranks.add_argument(
+    parser.add_argument("--clusters", metavar="NAME", help="column of what simulations share that depend on each other")
+    parser.add_argument("--delimiter", metavar="CHARACTER", help="between the cells of a csv file")
+    parser.add_argument(
         "--confidence-level", type=float, default=CONFIDENCE_LEVEL, metavar="P", help="of bands (default: %(default)s)"
     )
-    ranks.add_argument(
+    parser.add_argument(
         "--alpha", type=float, default=SIGNIFICANCE, metavar="P", help="level of the tests (default: %(default)s)"
     )
-    ranks.add_argument("--draws", type=int, metavar="B", help=f"draws of the exact tests (default: {DRAWS})")
-    ranks.add_argument("--seed", type=seed, default=0, help="seed of the draws (default: %(default)s)")
-    ranks.add_argument("--all-draws", action="store_true", help="do not stop early once p is clearly large")
-    ranks.add_argument("--plot", type=Path, metavar="FILE", help="draw all parameters, a png, svg or pdf")
-    ranks.add_argument(
+    parser.add_argument("--draws", type=int, metavar="B", help=f"draws of the exact tests (default: {DRAWS})")
+    parser.add_argument("--seed", type=seed, default=0, help="seed of the draws (default: %(default)s)")
+    parser.add_argument("--all-draws", action="store_true", help="do not stop early once p is clearly large")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw all parameters, a png, svg or pdf")
+    parser.add_argument(
         "--picture", choices=("ecdf", "histogram"), default="ecdf", help="what --plot draws (default: %(default)s)"
     )
-    ranks.add_argument("--json", action="store_true", help="print JSON")
-    ranks.add_argument(
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
         "--fail-below", type=level, metavar="P", help="exit status 1 if the p-value of all parameters is below P"
     )
-    ranks.set_defaults(fail_above=None, runs=run_ranks)
+    parser.set_defaults(fail_above=None, runs=run_ranks)
 
 
 def run_ranks(options: argparse.Namespace) -> int:

@@ -15,13 +15,13 @@ from kernelcal.cli.commands.repaired import ReadColumns, layout_of, write_lines,
 from kernelcal.cli.common import seed
 from kernelcal.cli.ending import FINE, naming, refused, say
 from kernelcal.cli.gates import Judged, draws_for_gates, ended_with, level, said, with_draws_of_sets
-from kernelcal.cli.reading import reading_of
+from kernelcal.cli.reading import add_reading, reading_of
 from kernelcal.defaults import DRAWS
 from kernelcal.errors import InputError, KernelcalError, naming_rows
-from kernelcal.files import refuse_place
+from kernelcal.files import is_many, refuse_place
 from kernelcal.io import Data, Joined, ReadOptions, Source, is_in_lines, opened, outcomes_beside, read_source
 from kernelcal.runs import Run
-from kernelcal.stream import is_many, read_together
+from kernelcal.stream import read_together
 
 __all__ = ["add_recalibrate"]
 
@@ -30,13 +30,11 @@ _NOT_KNOWN = "outcome (not known)"  # column that stands for outcomes of rows th
 _OF_FIT = "these are the rows of the fit: no test of them shows success"
 
 
-def add_recalibrate(commands: Any) -> argparse.ArgumentParser:
+def add_recalibrate(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "recalibrate",
-        help="a map that makes predictions of other rows better calibrated, and an honest test of it",
-        description="Fit a map to rows that the model was not trained on, say what it does for rows it has not seen, "
-        "save it, and apply it to other files. Leaving predictions alone is an answer.",
+    parser.description = (
+        "Fit a map to rows that the model was not trained on, say what it does for rows it has not seen, save it, and "
+        "apply it to other files. Leaving predictions alone is an answer."
     )
     parser.add_argument(
         "files",
@@ -83,8 +81,8 @@ def add_recalibrate(commands: Any) -> argparse.ArgumentParser:
         help="exit status 1 if the map is not clearly better than leaving predictions alone",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
+    add_reading(parser)
     parser.set_defaults(fail_above=None, runs=run_recalibrate)
-    return parser
 
 
 def run_recalibrate(options: argparse.Namespace) -> int:

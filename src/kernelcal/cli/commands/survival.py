@@ -37,14 +37,10 @@ _COLUMNS = {
 }
 
 
-def add_survival(commands: Any) -> None:
-    """Add the command and its options."""
-    command = commands.add_parser(
-        "survival",
-        help="times to an event, some of them censored: test, events by time, pictures",
-        description="Are predicted times to an event calibrated, how far off, when, and for whom?",
-    )
-    command.add_argument(
+def add_survival(parser: argparse.ArgumentParser) -> None:
+    """Options of the command."""
+    parser.description = "Are predicted times to an event calibrated, how far off, when, and for whom?"
+    parser.add_argument(
         "files",
         nargs="+",
         type=Path,
@@ -52,27 +48,27 @@ def add_survival(commands: Any) -> None:
         help="a table with a row a subject, or several; also of a folder or a quoted glob",
     )
     for name, words in _COLUMNS.items():
-        command.add_argument(f"--{name}", metavar="NAME", help=words)
-    command.add_argument(
+        parser.add_argument(f"--{name}", metavar="NAME", help=words)
+    parser.add_argument(
         "--horizons", metavar="TIMES", help="times 1,5 at which predicted and observed risk are compared"
     )
-    command.add_argument("--null", choices=("redraw", "flips"), help="law under calibration (default: redraw)")
-    command.add_argument("--confidence-level", type=float, default=CONFIDENCE_LEVEL, metavar="P", help="coverage")
-    command.add_argument("--alpha", type=float, default=SIGNIFICANCE, metavar="P", help="level of the verdict")
-    command.add_argument("--draws", type=int, metavar="B", help=f"draws of the test (default: {DRAWS})")
-    command.add_argument("--seed", type=seed, default=0, help="seed of the draws (default: %(default)s)")
-    command.add_argument(
+    parser.add_argument("--null", choices=("redraw", "flips"), help="law under calibration (default: redraw)")
+    parser.add_argument("--confidence-level", type=float, default=CONFIDENCE_LEVEL, metavar="P", help="coverage")
+    parser.add_argument("--alpha", type=float, default=SIGNIFICANCE, metavar="P", help="level of the verdict")
+    parser.add_argument("--draws", type=int, metavar="B", help=f"draws of the test (default: {DRAWS})")
+    parser.add_argument("--seed", type=seed, default=0, help="seed of the draws (default: %(default)s)")
+    parser.add_argument(
         "--plot", type=Path, metavar="FILE", help="draw residuals and the last horizon, png, svg or pdf"
     )
-    command.add_argument(
+    parser.add_argument(
         "-o", "--output", type=Path, metavar="PAGE", help="also write a page, .html; a file of this name is replaced"
     )
-    command.add_argument("--title", default="Predicted times to an event", metavar="TEXT", help="title of the page")
-    command.add_argument(
+    parser.add_argument("--title", default="Predicted times to an event", metavar="TEXT", help="title of the page")
+    parser.add_argument(
         "--fail-below", type=level, metavar="P", help="exit status 1 if the p-value is below P, of a table or group"
     )
-    command.add_argument("--json", action="store_true", help="print JSON: an object, or a list for several files")
-    command.set_defaults(fail_above=None, runs=run_survival)
+    parser.add_argument("--json", action="store_true", help="print JSON: an object, or a list for several files")
+    parser.set_defaults(fail_above=None, runs=run_survival)
 
 
 def run_survival(options: argparse.Namespace) -> int:

@@ -1,30 +1,133 @@
-"""``kernelcal compare``: several files, or one table with a column of models."""
+"""``kernelcal compare`` and ``kernelcal report``: several files, or one table with a column of models."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import shlex
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kernelcal.cli.common import bar, lens_of
+from kernelcal.cli.commands.sums import is_sums, run_sums_page
+from kernelcal.cli.common import bar, lens_of, spread_out
 from kernelcal.cli.ending import say
-from kernelcal.cli.gates import Judged, judged, with_draws_of_sets
+from kernelcal.cli.gates import Judged, ended_by, judged, with_draws_of_sets
+from kernelcal.cli.options import (
+    add_confidence_level,
+    add_given,
+    add_groups,
+    add_models,
+    add_rows_and_test,
+    add_together,
+    add_within,
+)
 from kernelcal.cli.pictures import refuse_picture, write_picture
+from kernelcal.cli.tables import asked_reading, prepare, tables_of
 from kernelcal.comparison import Comparison, ScoreComparison, compared, cost_in_words
 from kernelcal.errors import InputError, KernelcalWarning, naming_rows
 from kernelcal.explanation import ByGroup, by_group, checked_groups, columns_of_text, refuse_ungrouped
-from kernelcal.io import Data, ReadOptions, read, read_models
+from kernelcal.io import Data, ReadOptions, read, read_models, readers
+from kernelcal.measures import asked_measures
 from kernelcal.reporting import Report, evaluations, refuse_page, report
 from kernelcal.stream import cases_of, outcomes_of_models, read_together
 
-__all__ = ["reported", "run_compare", "run_report"]
+__all__ = ["add_compare", "add_report", "reported"]
 
 
-def run_compare(
+_PAGE = "the page, .html; a file of this name is replaced (default: %(default)s)"
+
+
+def add_compare(parser: argparse.ArgumentParser) -> None:
+    """Options of ``kernelcal compare``."""
+    parser.description = "Which of several models is better calibrated on the same rows, and how certainly?"
+    parser.add_argument(
+        "files",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="a file a model (of a folder or a quoted glob too), or one table with --model-column",
+    )
+    models = parser.add_argument_group("the models")
+    add_models(models)
+    models.add_argument("--plot", type=Path, metavar="FILE", help="draw the CKCE with its intervals, a png, svg or pdf")
+    add_confidence_level(parser)
+    add_groups(parser)
+    add_within(parser)
+    add_rows_and_test(parser)
+    parser.set_defaults(runs=_run_compare)
+
+
+def add_report(parser: argparse.ArgumentParser) -> None:
+    """Options of ``kernelcal report``."""
+    parser.description = "Write one self-contained HTML page about one model, or several of the same rows."
+    parser.add_argument(
+        "files",
+        nargs="*",
+        type=Path,
+        metavar="FILE",
+        help="a file a model (of a folder or glob too), or one table of several",
+    )
+    parser.add_argument(
+        "--state",
+        type=Path,
+        metavar="FILE",
+        help="a page of the history that kernelcal monitor keeps, or of sums that evaluate --save or merge -o wrote, "
+        "without files",
+    )
+    parser.add_argument("-o", "--output", type=Path, default=Path("report.html"), metavar="PAGE", help=_PAGE)
+    parser.add_argument(
+        "--measures", metavar="NAMES", help="also a table of measures or fields a,b, as kernelcal measure"
+    )
+    parser.add_argument("--title", metavar="TEXT", help="title of the page (default: what it is about)")
+    add_models(parser.add_argument_group("the models"))
+    add_confidence_level(parser)
+    add_groups(parser)
+    add_within(parser)
+    add_together(parser)
+    add_given(parser)
+    add_rows_and_test(parser)
+    parser.set_defaults(runs=_run_report, refuses=_refuse_measures, usual=parser.get_default)
+
+
+def _refuse_measures(options: argparse.Namespace) -> None:
+    asked_measures(options.measures)
+
+
+def _run_compare(options: argparse.Namespace) -> int:
+    return _run(options, _compare)
+
+
+def _run_report(options: argparse.Namespace) -> int:
+    """Write a page about files, or that of a state: of saved sums or of a monitor; returns the exit status."""
+    if options.state is None:
+        if not options.files:
+            raise InputError(
+                "report needs a file of predictions, or --state FILE of kernelcal monitor or of evaluate --save"
+            )
+        return _run(options, _report)
+    if is_sums(options.state):
+        return run_sums_page(options)
+    from kernelcal.cli.commands.monitoring import run_history  # for this page alone
+
+    return run_history(options)
+
+
+def _run(options: argparse.Namespace, answer: Callable[..., tuple[dict[str, Any], list[Judged]]]) -> int:
+    """Tell models apart, answer, gate and print; returns the exit status."""
+    prepare(options)
+    together = getattr(options, "together", False)
+    groups = tables_of(options.files if together else spread_out(options.files, readers()), together=together)
+    result, found = answer(groups, asked_reading(options), options)
+    status = ended_by(found, options, result)
+    if options.json:
+        say(json.dumps(result, indent=2, allow_nan=False))
+    return status
+
+
+def _compare(
     groups: Sequence[Sequence[Path]], reading: ReadOptions, options: argparse.Namespace
 ) -> tuple[dict[str, Any], list[Judged]]:
     """Read, say what was read and what it will cost, compare, print and draw; returns what gates look at too."""
@@ -78,7 +181,7 @@ def _compared(
         return result, {name: by_group(case, grouping, alone) for name, case in cases.items()}
 
 
-def run_report(
+def _report(
     groups: Sequence[Sequence[Path]], reading: ReadOptions, options: argparse.Namespace
 ) -> tuple[dict[str, Any], list[Judged]]:
     """Read, say what was read, compute, write the page and say where it is; returns what gates look at too."""

@@ -8,13 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kernelcal.cli.answers import Answer, Question
+from kernelcal.cli.commands.models import reported
 from kernelcal.cli.common import lens_of
 from kernelcal.cli.ending import say
 from kernelcal.cli.gates import Judged, with_draws_of_groups
-from kernelcal.cli.models import reported
+from kernelcal.cli.options import ONE_TABLE, add_confidence_level, add_groups, add_rows_and_test, add_together
 from kernelcal.cli.pictures import refuse_picture, write_picture
 from kernelcal.cli.reading import reading_of
+from kernelcal.cli.tables import Answer, Question, run_tables
 from kernelcal.errors import InputError
 from kernelcal.io import read_models
 from kernelcal.measures import (
@@ -32,25 +33,22 @@ from kernelcal.reporting import refuse_page
 from kernelcal.runs import Run
 from kernelcal.stream import cases_of
 
-__all__ = ["add_clinical", "add_measure", "refuse_measures"]
+__all__ = ["add_clinical", "add_measure"]
 
 _CLIMATE = "climatology"
 
 
-def add_measure(commands: Any) -> argparse.ArgumentParser:
+def add_measure(parser: argparse.ArgumentParser) -> None:
     """Options of ``kernelcal measure``."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "measure",
-        help="what a field calls calibration: each with interval, what calibrated models have, and exact p-value",
-        description="Slopes, ratios, errors, coverages: each beside its interval, its mean under calibration and an "
-        "exact p-value.",
+    parser.description = (
+        "Slopes, ratios, errors, coverages: each beside its interval, its mean under calibration and an exact p-value."
     )
     parser.add_argument(
         "files",
         nargs="+",
         type=Path,
         metavar="FILE",
-        help="one file, or two npy files; a folder or a quoted glob is one table",
+        help=ONE_TABLE,
     )
     fields = "; ".join(f"{field}: {', '.join(names)}" for field, names in FIELDS.items())
     parser.add_argument(
@@ -73,24 +71,25 @@ def add_measure(commands: Any) -> argparse.ArgumentParser:
         metavar="FILE",
         help="of answers with a confidence: table of risk and coverage, drawn as a png, svg or pdf",
     )
-    parser.set_defaults(refuses=refuse_measuring, answers=measures_answer, sides=_sides)
-    return parser
+    add_confidence_level(parser)
+    add_groups(parser)
+    add_together(parser)
+    add_rows_and_test(parser, of_measures=True)
+    parser.set_defaults(runs=run_tables, refuses=_refuse_measuring, answers=_measures_answer, sides=_sides)
 
 
-def add_clinical(commands: Any) -> argparse.ArgumentParser:
+def add_clinical(parser: argparse.ArgumentParser) -> None:
     """Options of ``kernelcal clinical``."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "clinical",
-        help="the table that journals ask for, of a model that predicts one risk",
-        description="Calibration in the large, slope, O:E, ICI, c-statistic, net benefit, ... of one predicted risk, "
-        "in subgroups too, and the calibration curve with a band: what TRIPOD+AI asks for.",
+    parser.description = (
+        "Calibration in the large, slope, O:E, ICI, c-statistic, net benefit, ... of one predicted risk, in subgroups "
+        "too, and the calibration curve with a band: what TRIPOD+AI asks for."
     )
     parser.add_argument(
         "files",
         nargs="+",
         type=Path,
         metavar="FILE",
-        help="one file, or two npy files; a folder or a quoted glob is one table",
+        help=ONE_TABLE,
     )
     parser.add_argument(
         "--threshold",
@@ -101,9 +100,12 @@ def add_clinical(commands: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the calibration curve, a png, svg or pdf")
     parser.add_argument("-o", "--output", type=Path, metavar="PAGE", help="also write a page, .html, with the table")
+    add_confidence_level(parser)
+    add_groups(parser)
+    add_together(parser)
+    add_rows_and_test(parser, of_measures=True)
     parser.set_defaults(measures="clinical", title="Clinical prediction model", within=None, given=None)
-    parser.set_defaults(refuses=refuse_clinical, answers=clinical_answer)
-    return parser
+    parser.set_defaults(runs=run_tables, refuses=_refuse_clinical, answers=_clinical_answer)
 
 
 def _risk(text: str) -> float:
@@ -127,7 +129,7 @@ def _run(question: Question, options: argparse.Namespace) -> Run:
     return with_draws_of_groups(options, question.run, question.groups, len(question.case), sides=2)
 
 
-def clinical_answer(question: Question, options: argparse.Namespace) -> Answer:
+def _clinical_answer(question: Question, options: argparse.Namespace) -> Answer:
     """Table of a file that was read; its picture, and the page with it."""
     measures = clinical_measures(options.threshold)
     found = clinical_table_of(question.case, measures, _run(question, options), groups=question.groups)
@@ -142,7 +144,7 @@ def clinical_answer(question: Question, options: argparse.Namespace) -> Answer:
     return Answer(found, _judged(question.name, found.measured, options), writes=write)
 
 
-def measures_answer(question: Question, options: argparse.Namespace) -> Answer:
+def _measures_answer(question: Question, options: argparse.Namespace) -> Answer:
     """Measures of a file that was read; beside them the risk-coverage curve and skills, where they are asked for."""
     case, run, abstained = question.case, _run(question, options), question.data.abstained
     found = measured(case, asked_measures(options.measures), run, groups=question.groups)
@@ -163,9 +165,9 @@ def measures_answer(question: Question, options: argparse.Namespace) -> Answer:
     return Answer(found, looked_at, {**beside, **_skills(question, options)}, write)
 
 
-def refuse_measuring(options: argparse.Namespace) -> None:
+def _refuse_measuring(options: argparse.Namespace) -> None:
     """Refuse names that are not known and a picture that could not be written, before a file is opened."""
-    refuse_measures(options)
+    asked_measures(options.measures)
     of_file = options.baseline is not None and options.baseline.partition(":")[0] != _CLIMATE
     if of_file and (len(options.files) > 1 or options.together):
         raise InputError(
@@ -175,17 +177,12 @@ def refuse_measuring(options: argparse.Namespace) -> None:
     _refuse_pictures(options, ("--plot", options.plot), ("--curve", options.curve))
 
 
-def refuse_clinical(options: argparse.Namespace) -> None:
+def _refuse_clinical(options: argparse.Namespace) -> None:
     """Refuse a page and a picture that could not be written, before a file is opened."""
     if options.output is not None:
         refuse_page(options.output)
         _refuse_several(options, "-o", options.output, "is about")
     _refuse_pictures(options, ("--plot", options.plot))
-
-
-def refuse_measures(options: argparse.Namespace) -> None:
-    """Refuse names that are not known, before a file is opened."""
-    asked_measures(options.measures)
 
 
 def _refuse_several(options: argparse.Namespace, option: str, place: Path, what: str) -> None:
