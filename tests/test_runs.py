@@ -291,7 +291,7 @@ def test_parts_share_one_seed_whatever_rng_is():
 
 
 @pytest.mark.skipif(NO_PAGES, reason="a report needs jinja2")
-def test_the_border_is_crossed_once(monkeypatch):
+def test_the_border_is_crossed_once(monkeypatch, unrendered):
     crossed = []
     real = Case.of.__func__
     monkeypatch.setattr(Case, "of", classmethod(lambda cls, *a, **o: crossed.append(1) or real(cls, *a, **o)))
