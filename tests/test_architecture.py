@@ -183,6 +183,7 @@ def test_import_brings_no_extra_and_no_heavy_part_of_scipy():
     assert out.stdout.strip() == "[]"
 
 
+@pytest.mark.slow
 def test_packages_for_some_are_imported_when_they_are_asked_for():
     code = "import sys, kernelcal as kc; print('kernelcal.testing' in sys.modules, kc.testing.check_kernel.__name__)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -29,6 +29,7 @@ def mean_distance_by_quadrature(a, rest, centre):
     return below + integrate.quad(law.sf, centre, 1, epsabs=1e-12, limit=200)[0]
 
 
+@pytest.mark.quick_cases(3)
 @each_model
 def test_expected_calibration_error_by_quadrature(model):
     total = model.alpha.sum()
@@ -37,7 +38,7 @@ def test_expected_calibration_error_by_quadrature(model):
 
 
 @each_model
-@pytest.mark.quick_cases(2)
+@pytest.mark.quick_cases(1)
 def test_mean_total_variation_by_quadrature(model):
     total = model.alpha.sum()
 

@@ -107,6 +107,7 @@ def test_sketches_of_any_device_are_merged(place, name, classes):
     )
 
 
+@pytest.mark.quick_cases(1)
 def test_evaluate_on_a_device(place):
     y, p = _data(6)
     here, there = kc.evaluate(y, p, draws=49), kc.evaluate(y, place(p), draws=49)

@@ -28,7 +28,7 @@ JOBS = {
 
 
 @pytest.mark.parametrize("name", JOBS)
-@pytest.mark.quick_cases(4)
+@pytest.mark.quick_cases(2)
 def test_nothing_waits_for_the_collector(name):
     JOBS[name]()  # what is made once, and imported
     gc.collect()

@@ -24,6 +24,7 @@ def highest_parent(path):
     return max((int(k) for k in re.findall(r"parents\[(\d+)\]", path.read_text())), default=0)
 
 
+@pytest.mark.slow
 def test_no_test_leaves_the_repository():
     """No path climbs above the root, and none names the folder beside it."""
     assert len(CODE) > 100

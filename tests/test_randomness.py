@@ -311,6 +311,7 @@ def test_no_public_function_draws_from_the_stream_of_a_caller(name, streams, tmp
     assert len(seen | set(by_purpose.values())) == len(by_purpose) + 1
 
 
+@pytest.mark.slow
 def test_functions_have_purposes_of_their_own(streams, tmp_path):
     users = {}
     for name in sorted(set(CALLS) - WHOLE):
@@ -337,6 +338,7 @@ def test_what_is_asked_of_the_same_data_draws_apart():
 ALLOWED = {"randomness.py": "makes the streams", "testing/": "simulates data of its own, as users do"}
 
 
+@pytest.mark.slow
 def test_no_module_makes_a_generator_itself():
     """Every generator comes from generator_of; docstrings, which show what users do, are no code."""
     makers = {"default_rng", "RandomState", "SeedSequence", "PCG64", "MT19937"}
@@ -352,6 +354,7 @@ def test_no_module_makes_a_generator_itself():
             )
 
 
+@pytest.mark.slow
 def test_every_purpose_is_one_text_and_keys_differ():
     import zlib
 

@@ -290,6 +290,7 @@ def test_parts_share_one_seed_whatever_rng_is():
     assert (found.pvalue, found.interval) == (alike.pvalue, alike.interval)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(NO_PAGES, reason="a report needs jinja2")
 def test_the_border_is_crossed_once(monkeypatch, unrendered):
     crossed = []

@@ -41,7 +41,7 @@ probabilities = arrays(
 
 @pytest.mark.parametrize("binning", ONE, ids=str)
 @given(p=probabilities, seed=st.integers(0, 99))
-@pytest.mark.quick_cases(4)
+@pytest.mark.quick_cases(2)
 def test_contract_for_one_probability(binning, p, seed):
     bins = binning.assign(column(p))
     assert isinstance(binning, Binning)
@@ -60,6 +60,7 @@ def test_contract_for_one_probability(binning, p, seed):
     np.testing.assert_array_equal(binning.assign(column(p[shuffled])).index, bins.index[shuffled])
 
 
+@pytest.mark.quick_cases(4)
 @pytest.mark.parametrize("binning", SEVERAL, ids=str)
 @given(seed=st.integers(0, 99), m=st.sampled_from([2, 3, 20]))
 def test_contract_for_several(binning, seed, m):

@@ -234,6 +234,7 @@ def in_process(*arguments, **options):
     )
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_is_quiet(bold):
     command = f"{sys.executable} -m kernelcal.cli evaluate {bold} {bold} --draws 99 | head -n 1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
@@ -253,6 +254,7 @@ def test_interrupting_is_quiet(capsys, honest, monkeypatch):
     assert "Traceback" not in err
 
 
+@pytest.mark.slow
 def test_progress_is_for_terminals_only(bold):
     done = in_process("evaluate", bold, "--draws", "99")
     assert done.returncode == 0
@@ -471,6 +473,7 @@ def test_the_width_of_outcomes(capsys, rounded, command):
         assert found["levels"]["ties"]
 
 
+@pytest.mark.slow
 def test_the_width_of_outcomes_of_several_models_and_of_parts(capsys, rounded, tmp_path):
     y, q, paths = rounded
     said = ["--quantiles", "q*", "--resolution", "1", *DRAWS]
@@ -529,6 +532,7 @@ def test_compare_says_what_it_read_what_it_costs_and_then_the_tables(capsys, thr
         assert part in out
 
 
+@pytest.mark.slow
 def test_compare_gives_the_figures_of_the_library(capsys, three):
     arguments = ["--draws", "99", "--seed", "3", "--within", "0.2", "--confidence-level", "0.9", "--lens", "top-label"]
     status, out, _ = run(capsys, "compare", *three, "--json", *arguments)
@@ -580,6 +584,7 @@ def test_compare_numbers(capsys, tmp_path):
     assert "in 90 %" in out
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf", "PNG"])
 def test_compare_draws_a_picture(capsys, three, tmp_path, suffix):
     pytest.importorskip("matplotlib").use("Agg")

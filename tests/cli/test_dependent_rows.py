@@ -77,6 +77,7 @@ def answered(capsys, *arguments):
 KINDS = [".csv", ".tsv", ".jsonl", ".npz", ".parquet", "folder"]
 
 
+@pytest.mark.quick_cases(5)
 @pytest.mark.parametrize("kind", KINDS)
 def test_clusters_in_every_layout(here, capsys, kind):
     if kind == "folder":
@@ -91,7 +92,7 @@ def test_clusters_in_every_layout(here, capsys, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.quick_cases(2)
+@pytest.mark.quick_cases(1)
 def test_horizon_time_and_series_in_every_layout(here, capsys, kind):
     if kind == "folder":
         pytest.importorskip("pyarrow")
@@ -146,6 +147,7 @@ def test_rows_that_are_left_out_take_their_labels_with_them(here, capsys):
     assert test["pvalue"] == kc.evaluate(Y[mine], P[mine], clusters=PATIENT[mine], draws=99).pvalue
 
 
+@pytest.mark.slow
 def test_a_report_and_its_command(here, capsys):
     pytest.importorskip("jinja2")
     pytest.importorskip("matplotlib")
@@ -224,6 +226,7 @@ def test_a_comparison_knows_which_rows_depend(here, capsys):
     assert "; 30 clusters of patient" in found["read"]["rows"]
 
 
+@pytest.mark.slow
 def test_a_page_about_two_models_of_dependent_rows(here, capsys):
     pytest.importorskip("jinja2")
     pytest.importorskip("matplotlib")
@@ -233,6 +236,7 @@ def test_a_page_about_two_models_of_dependent_rows(here, capsys):
     assert "30 clusters" in (here / "page.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_rows_of_one_subject_that_deviate_alike_name_the_option(here, capsys):
     rng = np.random.default_rng(2)
     won = rng.random(30) < 0.5
@@ -252,6 +256,7 @@ def test_rows_of_one_subject_that_deviate_alike_name_the_option(here, capsys):
     assert any(words in note for note in kc.evaluate(path, draws=99).notes)
 
 
+@pytest.mark.slow
 def test_a_hub_table_made_on_one_date_says_so_in_every_command(here, capsys, data_folder):
     folder, path = data_folder / "flusight", here / "other.csv"
     table, truth = folder / "2024-01-06-FluSight-baseline.csv", folder / "target-hospital-admissions_2024-04-27.csv"
@@ -285,6 +290,7 @@ def test_files_in_parts_say_where_neighbours_deviate_alike(here, capsys):
     assert any(words in note for note in kc.evaluate(path, sketch={}, draws=99).notes)
 
 
+@pytest.mark.slow
 def test_the_installed_command(here):
     path = saved(here, CLASSES, ".csv")
     command = [sys.executable, "-m", "kernelcal.cli", "evaluate", path, "--clusters", "patient", "--draws", "99"]

@@ -117,6 +117,7 @@ def test_more_draws_than_can_be_made_are_refused_at_once(capsys, folder):
     assert "draws must be at most" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_is_no_fault(folder):
     done = subprocess.run(
         f"{sys.executable} -m kernelcal evaluate honest.csv --draws 99 | true; echo ${{PIPESTATUS[0]}}",
@@ -140,6 +141,7 @@ def takes_interrupts():
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.quick_cases(3)
 @pytest.mark.parametrize("after", [0.15, 0.4, pytest.param(0.8, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: Path(way[-1]).name)
 def test_an_interrupt_in_the_first_second(folder, way, after, takes_interrupts):
@@ -177,6 +179,7 @@ def test_closed_outputs_change_no_status(folder):
         assert subprocess.run(line, shell=True, cwd=folder, capture_output=True).returncode == status
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "label"),
     [
@@ -196,6 +199,7 @@ def test_names_do_not_command_the_terminal(folder, name, label):
     assert "\\x1b]0;T\\x07" in said or "\\u202e" in said or "\\udcff" in said
 
 
+@pytest.mark.slow
 def test_what_was_typed_is_printed_in_full_but_harmless(capsys, folder):
     assert main(["evaluate", str(folder / "honest.csv"), "--lens", "x\x1b[31m"]) == 2
     assert "unknown lens 'x\\x1b[31m'" in capsys.readouterr().err

@@ -57,7 +57,7 @@ def run(capsys, line):
         ("bold", "--fail-below 0.05 --fail-above 0.2", 1),
     ],
 )
-@pytest.mark.quick_cases(6)
+@pytest.mark.quick_cases(2)
 def test_the_same_gates_everywhere(capsys, command, name, gate, status):
     if command.startswith("report"):
         pytest.importorskip("jinja2")
@@ -66,6 +66,7 @@ def test_the_same_gates_everywhere(capsys, command, name, gate, status):
     assert ("gate: " in out) == (status == 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["compare", pytest.param("report -o page.html", marks=pytest.mark.slow)])
 def test_of_several_models_each_is_judged(capsys, command):
     pytest.importorskip("jinja2")
@@ -78,6 +79,7 @@ def test_of_several_models_each_is_judged(capsys, command):
     assert len(lines) == 2
 
 
+@pytest.mark.slow
 def test_the_gate_on_the_size_looks_at_the_lower_end(capsys):
     found = json.loads(run(capsys, "evaluate bold.csv --json")[1])
     low = found["interval"]["root"][0]
@@ -87,6 +89,7 @@ def test_the_gate_on_the_size_looks_at_the_lower_end(capsys):
     assert json.loads(out)["said_no"] == [f"bold.csv: the error is at least {low:.4f}, above {low - 1e-6:g}"]
 
 
+@pytest.mark.slow
 def test_groups_are_judged_too(capsys):
     assert run(capsys, "evaluate mixed.csv --fail-above 0.05")[0] == 0
     status, out, _ = run(capsys, "evaluate mixed.csv --groups site --fail-above 0.05")
@@ -99,6 +102,7 @@ def test_groups_are_judged_too(capsys):
     assert set(json.loads(out)["groups"]) == {"honest", "mixed"}
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("command", ["evaluate bold.csv", "explain bold.csv", "compare honest.csv bold.csv"])
 def test_within_is_asked_everywhere(capsys, command):
     status, out, _ = run(capsys, f"{command} --within 0.1 --json")
@@ -163,6 +167,7 @@ def test_a_gate_without_anything_to_look_at_is_no_yes(capsys, folder):
     assert "the error has no confidence interval here" in err
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("name", ["models", "models/*.csv", "models/honest.csv models/bold.csv"])
 def test_a_folder_is_a_file_a_model_in_comparisons(capsys, name):
     status, out, _ = run(capsys, f"compare {name} --json")
@@ -170,6 +175,7 @@ def test_a_folder_is_a_file_a_model_in_comparisons(capsys, name):
     assert set(json.loads(out)["read"]) == {"bold", "honest"}
 
 
+@pytest.mark.slow
 def test_a_folder_is_one_table_where_one_model_is_asked(capsys):
     pytest.importorskip("jinja2")
     for command in ("evaluate", "explain", "test"):
@@ -191,6 +197,7 @@ def test_explain_says_where(capsys):
     assert found["rows"] == expected["rows"]
 
 
+@pytest.mark.slow
 def test_sums_of_days_are_merged(capsys):
     pytest.importorskip("pyarrow")
     assert run(capsys, "evaluate honest.csv --save monday.npz")[0] == 0

@@ -26,7 +26,7 @@ SLOW = ("language_models", 3)
 @pytest.mark.parametrize(
     ("page", "number"), [pytest.param(*one, marks=pytest.mark.slow) if one == SLOW else one for one in SHOWN]
 )
-@pytest.mark.quick_cases(2)
+@pytest.mark.quick_cases(1)
 def test_the_page_shows_what_is_printed(page, number, tmp_path, monkeypatch, capsys):
     command, *shown = [line[3:] for line in blocks(page)[number].rstrip().split("\n")]
     if "--curve" in command:

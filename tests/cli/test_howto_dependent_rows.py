@@ -15,6 +15,7 @@ PAGE = (ROOT / "docs" / "howto" / "dependent_rows.rst").read_text(encoding="utf-
 BLOCKS = re.findall(r"code-block:: console\n\n((?:   .*\n|\n)+)", PAGE)
 
 
+@pytest.mark.quick_cases(4)
 @pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
 def test_the_page_shows_what_is_printed(block, tmp_path, monkeypatch, data_folder, capsys):
     command, *shown = [line[3:] for line in block.rstrip().split("\n")]

@@ -22,6 +22,7 @@ BLOCKS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("page", "block"), BLOCKS, ids=[f"{name} {k}" for k, (name, _) in enumerate(BLOCKS)])
 def test_the_page_shows_what_is_printed(page, block, tmp_path, monkeypatch, capsys):
     command, *shown = [line[3:] for line in block.rstrip().split("\n")]

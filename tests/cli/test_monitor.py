@@ -254,6 +254,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kills", [1, pytest.param(10, marks=pytest.mark.slow)])
 def test_a_kill_leaves_the_state_of_before_or_after(tmp_path, kills):
     rng = np.random.default_rng(0)

@@ -120,7 +120,7 @@ def by_hand(folder, name):
 
 
 @pytest.mark.parametrize("name", RIGHT)
-@pytest.mark.quick_cases(5)
+@pytest.mark.quick_cases(3)
 def test_right_options(capsys, data_folder, name):
     found = evaluated(capsys, data_folder, name)
     right, errors = by_hand(data_folder, name)

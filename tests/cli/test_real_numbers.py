@@ -33,6 +33,7 @@ def wide(frame, columns):
     return table, y
 
 
+@pytest.mark.slow
 def test_quantile_forecasts(scoringutils):
     table, y = wide(scoringutils("quantile"), "quantile_level")
     assert table.shape == (887, 23)
@@ -61,6 +62,7 @@ def test_binary_forecasts(scoringutils):
     assert 0 < result.pvalue <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["nominal", "ordinal"])
 def test_class_forecasts(scoringutils, name):
     table, y = wide(scoringutils(name), "predicted_label")

@@ -68,6 +68,7 @@ OPTIONS = {
 }
 
 
+@pytest.mark.slow
 def test_a_map_is_fitted_saved_applied_and_tested_on_other_rows(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     first, second = classes(tmp_path / "a.csv", 300, 1), classes(tmp_path / "b.csv", 200, 2)
@@ -93,6 +94,7 @@ def test_a_map_is_fitted_saved_applied_and_tested_on_other_rows(capsys, tmp_path
     assert row.endswith(",s0")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind",
     [kind if kind in ("normal", "quantiles") else pytest.param(kind, marks=pytest.mark.slow) for kind in OPTIONS],

@@ -102,6 +102,7 @@ def options_of(said):
     return ReadOptions(**{flag[2:].replace("-", "_"): value for flag, value in pairs})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", [pytest.param(kind, marks=pytest.mark.slow) if kind == "sums" else kind for kind in KINDS]
 )
@@ -131,6 +132,7 @@ def test_a_long_table_is_written_in_its_own_layout(kind, tmp_path, monkeypatch, 
     assert found["pvalue"] == expected.pvalue
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     "kind", ["quantiles", "categories", *(pytest.param(k, marks=pytest.mark.slow) for k in ("hub", "sums"))]
 )

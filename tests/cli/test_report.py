@@ -34,6 +34,7 @@ def run(text):
     return main([*shlex.split(text), "--draws", "99"])
 
 
+@pytest.mark.slow
 def test_one_file(folder, capsys):
     assert run("report one.csv --groups site --title 'Sites & <i>more</i>' -o page.html") == 0
     out = capsys.readouterr().out
@@ -49,6 +50,7 @@ def test_one_file(folder, capsys):
     assert "1970-01-01" in page
 
 
+@pytest.mark.slow
 def test_the_same_bytes_twice_and_an_old_page_is_replaced(folder, capsys):
     assert run("report one.csv -o page.html") == 0
     first = (folder / "page.html").read_bytes()
@@ -58,6 +60,7 @@ def test_the_same_bytes_twice_and_an_old_page_is_replaced(folder, capsys):
     assert sorted(path.name for path in folder.iterdir()) == ["one.csv", "page.html", "two.csv"]
 
 
+@pytest.mark.slow
 def test_two_files_whose_rows_are_in_another_order(folder, capsys):
     assert run("report one.csv two.csv --row-id case --groups site -o page.html --json") == 0
     captured = capsys.readouterr()
@@ -73,6 +76,7 @@ def test_two_files_whose_rows_are_in_another_order(folder, capsys):
     assert "wrote page.html" in captured.err
 
 
+@pytest.mark.slow
 def test_groups_of_numbers_and_of_long_tables(folder, capsys):
     rng = np.random.default_rng(0)
     lines = ["date,place,observed,quantile_level,predicted"]
@@ -135,6 +139,7 @@ def with_columns(folder):
     (folder / "visits.csv").write_text("\n".join(["p,y,age,site,day", *lines]) + "\n")
 
 
+@pytest.mark.slow
 def test_columns_that_are_given_are_read_with_their_types(folder, capsys):
     with_columns(folder)
     assert run("test visits.csv --given age,site,day --json") == 0
@@ -155,6 +160,7 @@ def test_columns_that_are_given_are_read_with_their_types(folder, capsys):
     )
 
 
+@pytest.mark.slow
 def test_a_page_tells_and_draws_what_columns_show(folder, capsys):
     with_columns(folder)
     assert run("report visits.csv --given age,site -o page.html") == 0

@@ -79,6 +79,7 @@ def test_all_models_share_the_median_of_their_lengthscales(found):
     assert gaussian.lengthscale == pytest.approx(np.sqrt(2) * np.median(medians), rel=1e-9)  # of the pairs (1 - p, p)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("data", [binary, classes])
 def test_every_figure_is_that_of_its_own_function(data):
     y, models = data()
@@ -172,6 +173,7 @@ def test_equal_models_are_tied_with_no_difference():
     assert result.tied("a") == ("b",)
 
 
+@pytest.mark.slow
 def test_verdicts():
     y, models = binary(600)
     result = kc.compare(y, models, **DRAWS)
@@ -186,6 +188,7 @@ def test_verdicts():
     assert twin.tied(best) == (second,)
 
 
+@pytest.mark.slow
 def test_ties_of_calibrated_models_say_that_both_are_near_0():
     y, models = classes(100, 3)
     other = 0.98 * models["honest"] + 0.02 / 3
@@ -262,6 +265,7 @@ def test_the_tables_hold_every_figure(found):
     assert len({len(line) for line in text.splitlines()[4:8]}) == 1  # columns are aligned
 
 
+@pytest.mark.slow
 def test_many_pairs_are_cut_to_the_surest():
     y, models = binary(30)
     many = {f"m{k}": slope(models["honest"], 0.3 + 0.2 * k) for k in range(11)}
@@ -426,6 +430,7 @@ def test_given_kernels_and_lambda_are_kept():
         assert result[name].ckce.estimate == pytest.approx(float(alone))
 
 
+@pytest.mark.slow
 def test_named_classes_and_other_libraries():
     y, models = classes(60)
     names = np.array(["cat", "dog", "emu"])
@@ -728,6 +733,7 @@ def test_each_model_is_prepared_once_for_the_skce_and_once_for_its_test(monkeypa
     assert sorted(prepared) == [1, 1, 2, 2]  # kernels
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("data", [binary, classes, numbers])
 def test_the_test_of_a_model_is_that_of_evaluate(data):
     """Kernels are shared by the models, but the lengthscales of the exact test, and its notes, are a model's own."""

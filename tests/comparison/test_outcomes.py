@@ -7,6 +7,7 @@ import kernelcal as kc
 from kernelcal.inference.intervals import OwnSurprises, mean_difference
 
 
+@pytest.mark.slow
 def test_an_outcome_a_model():
     rng = np.random.default_rng(0)
     c = {name: rng.uniform(0.5, 1, 80) for name in "ab"}

@@ -33,6 +33,7 @@ def sentences(y, some):
     return result, [result.verdict, " ".join([page.heading, *page.sentences])]
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("names", list(itertools.combinations(["zero", "sharp", "shy", "both"], 3)))
 def test_no_infinite_score_is_praised_and_the_best_is_named(names):
     y, found = models(0)
@@ -73,6 +74,7 @@ def test_of_tied_models_the_best_log_score_is_named():
         assert f"{result.best_score} has the best log score" in text
 
 
+@pytest.mark.slow
 def test_the_command_line_and_the_page_say_the_same(tmp_path, capsys):
     pytest.importorskip("jinja2")
     pytest.importorskip("matplotlib")

@@ -96,6 +96,7 @@ def test_what_is_alike_has_intervals_where_they_are_known():
     assert np.isnan(mean_law(one).interval(np.eye(4)[0], 0.95)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "how",
     [

@@ -31,6 +31,7 @@ def blocks(page):
 SHOWN = [(page, k) for page in PAGES for k in range(len(blocks(page)))]
 
 
+@pytest.mark.quick_cases(3)
 @pytest.mark.parametrize(
     ("page", "k"), [pytest.param(*one, marks=pytest.mark.slow) if one in SLOW else one for one in SHOWN]
 )
@@ -89,6 +90,7 @@ def test_three_tutorials_are_notebooks():
 QUICK = {"null", "pit", "quantile_curve", "levels", "ranks"}
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize(
     "name", [one if one in QUICK else pytest.param(one, marks=pytest.mark.slow) for one in SCRIPTS]
 )

@@ -110,6 +110,7 @@ def test_very_many_rows_use_blocks_and_say_so(monkeypatch):
     assert float(result.skce) == float(kc.skce(y, p, estimator="block", block_size=100))
 
 
+@pytest.mark.slow
 def test_one_walk_over_all_pairs_gives_the_estimate_and_its_interval(monkeypatch):
     import sys
 

@@ -48,7 +48,7 @@ def test_the_p_value_is_that_of_the_test_of_dependent_rows(name, how):
 
 
 @pytest.mark.parametrize(("name", "how"), [pair for pair in EVERY if not pair[0].startswith("score")])
-@pytest.mark.quick_cases(8)
+@pytest.mark.quick_cases(2)
 def test_explanations_and_groups_of_every_family(name, how):
     y, predictions = SUBJECTS[name]
     groups = {"half": np.arange(N) < N / 2, "kind": np.arange(N) % 3}
@@ -71,7 +71,7 @@ def test_explanations_and_groups_of_every_family(name, how):
 
 @pytest.mark.parametrize(("name", "how"), PAGES)
 @pytest.mark.usefixtures("unrendered")
-@pytest.mark.quick_cases(3)
+@pytest.mark.quick_cases(2)
 def test_reports_of_every_family(name, how):
     y, predictions = SUBJECTS[name]
     pytest.importorskip("jinja2")
@@ -88,7 +88,7 @@ def test_reports_of_every_family(name, how):
 
 @pytest.mark.parametrize("name", ["normal", "counts", "quantiles", "ensemble"])
 @pytest.mark.parametrize("how", ROWS)
-@pytest.mark.quick_cases(4)
+@pytest.mark.quick_cases(1)
 def test_the_test_of_pit_values_goes_through_the_same_law(name, how):
     y, predictions = SUBJECTS[name]
     found = pit_test(y, predictions, draws=99, **ROWS[how])
@@ -150,6 +150,7 @@ def test_several_models_on_one_page_are_each_tested_as_dependent_rows():
     assert INDEPENDENT[1] not in page.to_html()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unrendered")
 def test_errors_are_found_in_dependent_rows():
     y, _ = SUBJECTS["normal"]

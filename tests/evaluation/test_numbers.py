@@ -30,7 +30,7 @@ FAMILIES = {
     "name",
     [pytest.param(name, marks=pytest.mark.slow) if name in ("diagonal", "isotropic") else name for name in FAMILIES],
 )
-@pytest.mark.quick_cases(2)
+@pytest.mark.slow
 def test_every_family_is_evaluated(name):
     batch = FAMILIES[name]
     result = kc.evaluate(batch.sample(rng=1)[0], batch)

@@ -70,6 +70,7 @@ def _repeated(m):
     return kc.Categorical(p)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "predictions",
     [
@@ -99,6 +100,7 @@ def test_no_step_walks_over_pairs_where_the_plan_has_none(predictions, monkeypat
     kc.explain(y, predictions, rng=1)
 
 
+@pytest.mark.slow
 def test_an_engine_can_be_told():
     y, p = (x[:1500] for x in CASES["many classes"])  # enough for landmarks, and few for all pairs
     assert kc.evaluate(y, p, draws=19).test.engine.startswith("Nystrom")

@@ -144,6 +144,7 @@ def test_the_note_on_ties_is_told_once():
     assert sum("claims was tested" in note for note in notes) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unrendered")
 def test_a_page_on_groups_and_on_several_models_with_ties():
     pytest.importorskip("jinja2")

@@ -41,6 +41,7 @@ MODELS = {
 }
 
 
+@pytest.mark.quick_cases(5)
 @pytest.mark.parametrize("name", MODELS)
 def test_it_asks_what_can_be_asked(name):
     batch = MODELS[name]

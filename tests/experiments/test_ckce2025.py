@@ -220,6 +220,7 @@ def test_few_directions_are_resolved(scripts, known):
     assert spectrum[9] > 4 * spectrum[10]
 
 
+@pytest.mark.slow
 def test_halves_give_the_spread_of_tau(scripts, known):
     some_of_them = {name: (y[:600], p[:600]) for name, (y, p) in known.items()}
     found = scripts.noise.halves(some_of_them, 3, ("CKCE", "ECE"))
@@ -273,6 +274,7 @@ def test_the_bound_is_that_of_traces(scripts):
 # Tables and pictures
 
 
+@pytest.mark.slow
 def test_tables_are_written(scripts, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(scripts.common, "TABLES", tmp_path)
     simulate = scripts.simulation.simulate
@@ -300,6 +302,7 @@ def test_shifts_are_columns_of_the_table_of_taus(scripts):
     assert rows == [["CKCE", "1.00", "0.33"], ["ECE", "0.00", "1.00"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("draw", "names"),
     [

@@ -57,6 +57,7 @@ def test_there_are_settings_enough_of_every_kind(scripts):
         setting.draw(np.random.default_rng(0), setting.n)
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize(
     "words",
     [
@@ -76,6 +77,7 @@ def test_the_true_error_is_that_of_many_rows(scripts, words):
     assert np.sqrt(max(found, 0)) == pytest.approx(data.truth, rel=0.15)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("words", "method"),
     [
@@ -96,6 +98,7 @@ def test_the_level_at_the_bound_and_the_coverage(scripts, words, method):
     assert found[:, 1:3].sum() <= binom.ppf(0.999, many, 0.05)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     "words", ["nearly sure, .002 apart, n = 60", "3 classes, .99 and .95", "five models of numbers, n = 10"]
 )

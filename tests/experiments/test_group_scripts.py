@@ -29,6 +29,7 @@ def script():
         sys.modules.pop(name, None)
 
 
+@pytest.mark.slow
 def test_power_of_groups(script):
     power = script("power", "groups")
     found, _ = power.shares("four classes, power 1.3, all of three", 2)
@@ -40,6 +41,7 @@ def test_power_of_groups(script):
     assert row[:3] == ["binary, slope .5, one of five", 5, 200]
 
 
+@pytest.mark.slow
 def test_power_given_columns(script, monkeypatch):
     monkeypatch.setattr(sys, "path", list(sys.path))  # the script adds the folder of its data
     power = script("power", "given")

@@ -166,6 +166,7 @@ def simulated(scripts, cell, tests, repetitions):
     return {row[3]: row for row in scripts.error_rates.compared({cell: p}, tests)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [1, pytest.param(10, marks=pytest.mark.slow)])
 def test_published_rates_of_two_blocks_are_those_of_ddof_one(d, scripts):
     """With ddof 0, that of the published p-values of 2019, two blocks reject more often than was published here."""
@@ -179,11 +180,13 @@ def test_published_rates_of_two_blocks_are_those_of_ddof_one(d, scripts):
     assert not scripts.comparison.rates_agree(count, 400, theirs)
 
 
+@pytest.mark.slow
 def test_the_bootstrap_never_rejects_ten_dimensions_and_sixteen_rows(scripts):
     row = simulated(scripts, ("calibrated", 10, 16), ["bootstrap, 1,000 draws"], 60)["bootstrap, 1,000 draws"]
     assert row[5] == row[6] == 0
 
 
+@pytest.mark.slow
 def test_published_cme_test_rejects_calibrated_models_and_the_known_covariance_does_not(scripts):
     rows = simulated(scripts, ("calibrated", 1, 16), CME, 200)
     published, chi2, exact = (rows[name] for name in CME)
@@ -297,6 +300,7 @@ def test_quantiles_look_right_and_the_default_family_rejects(scripts, monkeypatc
     assert np.median(gap) < 0.2
 
 
+@pytest.mark.slow
 def test_tables_and_pictures_of_least_squares_are_written(scripts, written, monkeypatch, capsys):
     monkeypatch.setattr(scripts.ols, "BOOTSTRAPS", 99)
     monkeypatch.setattr(scripts.ols, "DRAWS", 19)
@@ -311,6 +315,7 @@ def test_tables_and_pictures_of_least_squares_are_written(scripts, written, monk
 # A.3: Friedman 1
 
 
+@pytest.mark.slow
 def test_stacked_networks_take_the_steps_of_single_ones(networks):
     import torch
 
@@ -431,6 +436,7 @@ def test_overfitting_shows_on_test_data(friedman, networks):
     assert np.max(late) <= 0.05
 
 
+@pytest.mark.slow
 def test_tables_and_pictures_of_friedman_one_are_written(friedman, networks, scripts, written, monkeypatch, capsys):
     monkeypatch.setattr(friedman, "DRAWS", 19)
     monkeypatch.setattr(friedman, "BOOTSTRAPS", 99)

@@ -103,6 +103,7 @@ def test_p_values_that_are_too_small_are_noticed(scripts, setting, power, verdic
     assert found.verdict(600) == verdict
 
 
+@pytest.mark.slow
 def test_a_slight_excess_of_all_settings_shows_in_their_kind(scripts, setting):
     some = [scripts.run.rates_of(setting(1.12, f"part {k}"), 0, 400, None) for k in range(20)]
     (kind,) = scripts.frame.by_kind(some)

@@ -20,6 +20,7 @@ def test_outcomes_are_as_frequent_as_they_should_be(coverage):
         assert abs(apart.mean()) < 4.5 * apart.std() / 60**0.5
 
 
+@pytest.mark.slow
 def test_a_short_run_is_what_it_should_be(coverage):
     rows = coverage.of_setting("50 rows, .3", 12)
     assert [row["measure"] for row in rows] == [*coverage.ASKED, "curve"]

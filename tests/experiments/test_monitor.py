@@ -26,6 +26,7 @@ def run():
         sys.modules.pop("settings", None)
 
 
+@pytest.mark.slow
 def test_calibrated_streams_raise_no_alarm_and_clusters_do(run, monkeypatch):
     monkeypatch.setattr(run, "ROWS", 400)
     lines = {line[0]: line for line in run.false_alarms(1)}
@@ -44,6 +45,7 @@ def test_streams_that_are_wrong_are_found_sooner_the_worse_they_are(run):
     assert run.rows_to_alarm(run.CALIBRATED["numbers"][0], np.random.default_rng(1), 500, run.MapsAlone()) == np.inf
 
 
+@pytest.mark.slow
 def test_the_size_of_the_fixed_test_lies_between_those_that_were_tried(run, monkeypatch):
     monkeypatch.setattr(run, "SIZES", (4, 300))
     found = run.size_of_the_fixed_test(run.WRONG["two classes, slope 0.5"], 6)

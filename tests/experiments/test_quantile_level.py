@@ -10,6 +10,7 @@ def script(load):
     return load("level/quantiles.py")
 
 
+@pytest.mark.slow
 def test_true_quantiles_of_every_law_keep_the_level(script):
     tasks = [(law, number, 20, k) for law in script.LAWS for number in (1, 3, 9) for k in range(4)]
     rejected = sum(script.level_repetition(task) <= 0.05 for task in tasks)

@@ -191,6 +191,7 @@ def test_published_predictions_are_read(experiment, tmp_path):
     assert (p[:, 1].tolist(), y.tolist()) == ([0.8], [1])
 
 
+@pytest.mark.slow
 def test_the_pool_costs_little_where_nothing_is_wrong(experiment, monkeypatch):
     monkeypatch.setattr(experiment, "SIZES", (100,))
     _, lines = experiment.of_null(3)

@@ -25,6 +25,7 @@ def test_turned_draws_are_as_good_as_independent_ones(run, kind):
     assert np.ptp(independent) > 0.3
 
 
+@pytest.mark.slow
 def test_the_spread_of_p_values_is_that_of_independent_draws(run):
     """The worst case for draws that share turns: two classes of one half; variance within its error of 40 seeds."""
     row = run.measured((("half", 200, 99), 20, 1))

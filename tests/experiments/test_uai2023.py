@@ -173,6 +173,7 @@ def test_two_untuned_draws_reject_calibrated_models_and_kccsd_does_not(scripts):
     assert kccsd <= 4
 
 
+@pytest.mark.slow
 def test_two_true_draws_do_not(scripts):
     p = np.array([scripts.langevin.pvalues("QGM", None, k, n=100) for k in range(30)])
     assert ((p <= 0.05).sum(axis=0) <= 6).all()
@@ -211,6 +212,7 @@ def test_tables_are_written(scripts, tmp_path, monkeypatch, capsys):
     assert "calibrated models at the level" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_picture_shows_the_committed_tables(scripts, monkeypatch, tmp_path):
     pytest.importorskip("matplotlib")
     picture = scripts.picture

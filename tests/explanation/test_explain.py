@@ -196,12 +196,14 @@ def share_outside(n, repetitions, data, draws=99, **options):
     return outside
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "repetitions"), [(200, 300), pytest.param(2000, 24, marks=pytest.mark.slow)])
 def test_the_band_covers_calibrated_models_simultaneously(n, repetitions):
     outside = share_outside(n, repetitions, one_probability)
     assert binom.ppf(0.0005, repetitions, 0.05) <= outside <= binom.ppf(0.9995, repetitions, 0.05)
 
 
+@pytest.mark.slow
 def test_the_band_covers_several_classes_and_numbers():
     classes = share_outside(50, 150, lambda n, seed: several_classes(n, 3, seed))
 
@@ -233,6 +235,7 @@ def test_the_swap_keeps_the_level_with_few_draws():
     assert low <= rejected <= high
 
 
+@pytest.mark.slow
 def test_a_model_wrong_above_07_is_wrong_there():
     inside = []
     for repetition in range(12):
@@ -299,6 +302,7 @@ def test_two_columns_are_read_as_one_probability():
     assert [c.contribution for c in two.classes] == pytest.approx([float(two.estimate) / 2] * 2)
 
 
+@pytest.mark.slow
 def test_draws_and_tiles_change_nothing(monkeypatch):
     y, p = several_classes(90, 3, 7, 2.0)
     plain = explain(y, p, groups=np.arange(90) % 4, draws=59)
@@ -424,6 +428,7 @@ def test_hostile_names_are_escaped():
     assert "<script>" not in named._repr_html_()
 
 
+@pytest.mark.slow
 def test_prints_and_plain_values():
     y, p = one_probability(300, 3, 0.3)
     progress = []

@@ -144,6 +144,7 @@ def too_narrow():
     return mean + std * rng.normal(size=900), kc.Normal(mean, 0.8 * std), group
 
 
+@pytest.mark.slow
 def test_groups_with_a_wrong_spread_are_found_as_surely_as_alone():
     y, predictions, group = too_narrow()
     found = explain(y, predictions, groups=group, draws=499)
@@ -156,6 +157,7 @@ def test_groups_with_a_wrong_spread_are_found_as_surely_as_alone():
     assert found.by_group.verdict.startswith("3 of 3 groups are rejected: ")
 
 
+@pytest.mark.slow
 def test_sharpened_classes_are_found_as_surely_as_alone():
     rng = np.random.default_rng(1)
     p = rng.dirichlet(np.ones(4), 900)
@@ -236,6 +238,7 @@ def test_groups_keep_their_family_wise_level_at_200_rows():
     assert binom.ppf(0.0005, 200, 0.05) <= found <= binom.ppf(0.9995, 200, 0.05)
 
 
+@pytest.mark.slow
 def test_one_bad_group_of_ten_is_found_and_no_other():
     found, false = 0, 0
     for repetition in range(40):
@@ -477,6 +480,7 @@ def difference(y, batch, group, seed=0, draws=199):
     return difference_of(case, "site", checked_groups({"site": group}, len(y)).groups, Run(draws=draws, rng=seed))
 
 
+@pytest.mark.slow
 def test_a_miscalibration_that_groups_share_is_no_difference():
     rejected = 0
     for seed in range(60):
@@ -611,6 +615,7 @@ def rare_classes(seed, wrong, n=900):
     return (rng.random((n, 1)) > law.cumsum(axis=1)[:, :-1]).sum(axis=1), kc.Categorical(p), group
 
 
+@pytest.mark.slow
 def test_rarer_classes_that_change_places_in_one_group_are_found_and_named():
     found = difference(*rare_classes(0, lambda group: group == 0))
     assert found.pvalue <= 0.01
@@ -641,6 +646,7 @@ def test_certain_predictions_show_no_difference_of_groups(moved):
     assert difference(y > 1, np.where(y > 1, 1.0 - moved, moved), np.arange(300) % 2).pvalue == 1
 
 
+@pytest.mark.slow
 def test_differences_are_corrected_for_the_choice_of_a_column():
     y, p = one_probability(400, 6)
     rng = np.random.default_rng(0)
@@ -655,6 +661,7 @@ def test_differences_are_corrected_for_the_choice_of_a_column():
     assert found[0].to_dict()["adjusted"] == found[0].adjusted
 
 
+@pytest.mark.slow
 def test_where_a_difference_is_not_tested_it_is_said_why():
     y, p = one_probability(150, 3)
     half = np.arange(150) % 2
@@ -673,6 +680,7 @@ def test_where_a_difference_is_not_tested_it_is_said_why():
     assert "no evidence that the 2 groups of a differ" in " ".join(plain.summary().split())
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unrendered")
 def test_evaluate_explain_and_report_say_the_same_of_groups():
     y, p = one_probability(240, 4)
@@ -696,6 +704,7 @@ def test_evaluate_explain_and_report_say_the_same_of_groups():
     assert "age was cut at 20, 40, 60" in " ".join(page.split()).replace("Age", "age")
 
 
+@pytest.mark.slow
 def test_evaluate_of_a_file_and_the_command_line(tmp_path, capsys):
     rng = np.random.default_rng(0)
     p, age = rng.uniform(size=120), rng.integers(18, 80, 120)
@@ -781,6 +790,7 @@ def test_the_interval_of_a_gap_with_ties_bounds_both_claims():
         assert found.gap_interval[0] <= found.gap <= found.gap_interval[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("factor", [*(pytest.param(f, marks=pytest.mark.slow) for f in (0.6, 1.6)), 1.0, 3.0])
 def test_intervals_of_gaps_with_ties_hold(factor):
     levels, n, missed = np.array([0.1, 0.5, 0.9, 0.99]), 25, 0

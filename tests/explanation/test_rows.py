@@ -82,6 +82,7 @@ def test_rows_are_left_out_by_a_cosine():
     assert max(alike for _, _, alike in wanted) > 0
 
 
+@pytest.mark.slow
 def test_row_numbers_are_those_of_the_file(tmp_path):
     """Rows that were dropped count, also where a row stands for those like it."""
     pytest.importorskip("jinja2")

@@ -28,6 +28,7 @@ def written(tmp_path):
     return {sketch: "kernelcal merge", state: "monitor --state", saved: "--apply", result: "--json printed"}
 
 
+@pytest.mark.slow
 def test_a_bit_that_is_flipped_anywhere_is_seen_or_means_nothing(tmp_path):
     """In heads of members, in the directory at the end, and in numbers: refused in words, or read as it was."""
     place, hurt = tmp_path / "state.npz", tmp_path / "hurt.npz"

@@ -22,6 +22,7 @@ def tempered(p, exponent):
     return q / q.sum(axis=1, keepdims=True)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("exponent", "words", "m"),
     [

@@ -13,6 +13,7 @@ def batch(m, n=60, seed=0):
     return kc.Bernoulli(p[:, 1]) if m == 2 else kc.Categorical(p)
 
 
+@pytest.mark.quick_cases(7)
 @pytest.mark.parametrize("target", [None, "matrix"])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("m", [2, 4])
@@ -65,6 +66,7 @@ def test_more_rows_than_are_looked_at_have_nearly_the_same_spread():
     np.testing.assert_allclose(SummedKernels(pairs, predictions).spreads, pairs.values(labels).std(axis=0), rtol=0.3)
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("m", [2, 4])
 def test_a_few_rows_that_vary_among_thousands_that_do_not_make_the_spread(m, weighted):

@@ -46,6 +46,7 @@ def test_few_draws_for_many_classes_are_noted():
     assert "19 draws for 4 classes cannot give a corrected p-value below 0.2: use draws=159" in note
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("joint", [pytest.param("holm", marks=pytest.mark.slow), "full"])
 def test_level(joint):
     from scipy.stats import binom

@@ -296,6 +296,7 @@ def test_the_exact_reference_keeps_its_level(n, d):
     keeps_level(p)
 
 
+@pytest.mark.slow
 def test_the_published_statistic_keeps_its_level_with_exact_draws():
     (p,) = pvalues(16, 1, [CME("empirical", "exact")], 100)
     keeps_level(p)
@@ -307,6 +308,7 @@ def test_the_value_itself_keeps_its_level_with_exact_draws():
     keeps_level(p)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("d", [1, 10])
 def test_power_on_the_uncalibrated_model(d):
     """The first coordinate has mean 0.1 whatever was predicted; the published test has power with 16 rows."""
@@ -335,6 +337,7 @@ def test_ensembles_keep_the_level_by_swapping(law):
     keeps_level(np.array(found))
 
 
+@pytest.mark.slow
 def test_classes_keep_the_level_and_show_power():
     level, power = [], []
     for k in range(200):

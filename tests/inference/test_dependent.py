@@ -138,6 +138,7 @@ def test_overlapping_forecasts_are_redrawn_and_thinned():
     assert float(note.split("p = ")[1].split(" ")[0]) == pytest.approx(min(1, 8 * min(parts)), abs=0.1)
 
 
+@pytest.mark.slow
 def test_order_of_rows_is_that_of_time():
     rng = np.random.default_rng(4)
     y, mean, sd = overlapping(rng, 200, 8)
@@ -203,6 +204,7 @@ def test_the_correlation_of_clusters_is_raised_by_its_error(monkeypatch):
     assert seen == [pytest.approx(1.2 * shared_correlation(scores, scores(case.targets), case.rows))]
 
 
+@pytest.mark.slow
 def test_errors_are_seen_in_dependent_rows():
     rng = np.random.default_rng(7)
     y, p, of = in_clusters(rng, 40, 10, 0.1)
@@ -238,6 +240,7 @@ def what_cannot_be_redrawn(wrong, rng, n):
     }[wrong]
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("wrong", ["classes", "draws", "vectors", "density"])
 def test_clusters_of_what_cannot_be_redrawn_are_thinned(wrong):
     y, batch = what_cannot_be_redrawn(wrong, np.random.default_rng(9), 100)

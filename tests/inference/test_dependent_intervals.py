@@ -225,6 +225,7 @@ def test_the_bootstrap_draws_units(kind):
     assert spread.ends(0.95)[1] >= np.quantile(values, norm.cdf(z)) - 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", DATA)
 def test_flipped_units_equal_loops_over_copies(kind):
     case, apart = prepared(kind, seed=2)

@@ -114,6 +114,7 @@ def test_min_p_is_a_permutation_pvalue():
             assert np.mean(np.array(pvalues) <= a) <= a + 1e-12
 
 
+@pytest.mark.quick_cases(3)
 @pytest.mark.parametrize(
     "merge",
     [
@@ -238,6 +239,7 @@ def test_exact_by_enumeration_of_a_tiny_problem():
         assert found.statistic == pytest.approx(value, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_batches_memory_and_engine_tiles_change_no_number(monkeypatch):
     import kernelcal.inference.laws.exact as exact
 

@@ -150,7 +150,7 @@ BOTH_SIGNS = ("a category", "a range", "both ends", "a shift", "quantiles")
         *((kind, -1) if kind in BOTH_SIGNS else pytest.param(kind, -1, marks=pytest.mark.slow) for kind in KINDS),
     ],
 )
-@pytest.mark.quick_cases(6)
+@pytest.mark.quick_cases(1)
 def test_the_strongest_place_is_said_in_words(kind, sign):
     made, effect, size, words, other = KINDS[kind]
     rng = np.random.default_rng(7)
@@ -185,6 +185,7 @@ def test_places_that_only_show_an_error_of_all_rows_are_said_to_be_no_exception(
     assert "class 1 is under-predicted" in " ".join(result.directions)
 
 
+@pytest.mark.slow
 def test_a_shift_is_not_said_to_be_a_width_too():
     rng = np.random.default_rng(4)
     given = columns(rng)
@@ -196,6 +197,7 @@ def test_a_shift_is_not_said_to_be_a_width_too():
     assert not any("spread" in sentence for sentence in found.sentences)
 
 
+@pytest.mark.slow
 def test_errors_without_a_place_are_said_to_be_somewhere():
     rng = np.random.default_rng(21)
     n = 1000
@@ -306,6 +308,7 @@ def test_errors_that_cancel_over_a_column_are_found(d, power):
     assert without < 0.35 * sets
 
 
+@pytest.mark.slow
 def test_the_same_places_are_found_by_evaluate_and_explain():
     rng = np.random.default_rng(9)
     given = columns(rng, 500)
@@ -389,6 +392,7 @@ def test_draws_that_stopped_early_name_no_place():
     )
 
 
+@pytest.mark.slow
 def test_values_of_many_draws_are_made_again_where_they_were_not_kept(monkeypatch):
     from kernelcal.inference.laws import exact
 
@@ -459,6 +463,7 @@ def test_events_too_rare_for_any_place_are_said_to_be_so():
         found.plot()
 
 
+@pytest.mark.slow
 def test_columns_of_vectors_and_of_single_classes():
     rng = np.random.default_rng(5)
     n = 300
@@ -481,6 +486,7 @@ def test_the_figures_of_a_trend_are_those_of_its_upper_half():
     assert trend.elsewhere == pytest.approx((y[~above].mean(), p[~above].mean()))
 
 
+@pytest.mark.quick_cases(5)
 @pytest.mark.parametrize("levels", [[0, 1, 2], [0, 0, 0, 1, 2], [0, 1, 2, 2, 2], [0, 0, 0, 0, 1, 5, 5, 5]])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_columns_of_few_levels_have_trends_with_two_sides(levels, weighted):

@@ -47,6 +47,7 @@ QUICK = (  # every kind, and every dependence with two of them or more
 )
 
 
+@pytest.mark.quick_cases(3)
 @pytest.mark.parametrize(
     ("kind", "how"),
     [

@@ -155,6 +155,7 @@ def test_evaluate_shows_the_interval():
     assert result.interval.lower <= float(result.skce) <= result.interval.upper
 
 
+@pytest.mark.slow
 def test_weighted_rows_above_the_size_of_the_bootstrap_have_one_too():
     """The root takes no weights: up to 8,000 rows `evaluate` has an interval with them all the same."""
     rng = np.random.default_rng(0)

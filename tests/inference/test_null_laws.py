@@ -126,6 +126,7 @@ def test_fits_equal_their_moments():
     assert run("spectrum") == pytest.approx((z @ eigenvalues >= value).mean(), rel=0.1)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("kind", ["binary", "classes", "target kernel", "weights"])
 def test_known_moments_equal_those_of_draws(kind):
     rng = np.random.default_rng(0)
@@ -145,6 +146,7 @@ def test_known_moments_equal_those_of_draws(kind):
     assert skewness == pytest.approx(null.skewness, rel=0.08)
 
 
+@pytest.mark.slow
 def test_leading_eigenvalues_agree_with_all(monkeypatch):
     import sys
 
@@ -165,6 +167,7 @@ def test_leading_eigenvalues_agree_with_all(monkeypatch):
             assert leading.law.tail(x) == pytest.approx(whole.law.tail(x), rel=0.05)
 
 
+@pytest.mark.slow
 def test_saddlepoint_against_exact_draws():
     batch = kc.Bernoulli(np.random.default_rng(7).beta(0.7, 0.7, 300))
     prepared = kc.SKCE().prepare(batch)
@@ -189,6 +192,7 @@ def test_chi_square_sums_against_scipy():
     assert ChiSquareSum.matched(np.empty(0), 0.0, 1.0, 0.0).tail(2.0) == pytest.approx(stats.norm.sf(2.0), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_every_law_is_never_zero_and_rejects_a_wrong_model():
     p = np.random.default_rng(0).dirichlet(np.ones(3), 200)
     y = np.zeros(200, dtype=int)
@@ -213,7 +217,7 @@ def test_every_law_is_never_zero_and_rejects_a_wrong_model():
         ("bound", 2, 0.0, 100),
     ],
 )
-@pytest.mark.quick_cases(3)
+@pytest.mark.quick_cases(2)
 def test_bands_of_the_julia_tests(julia, m, null, block, band, repetitions):
     assert "ecdf-alpha<0.1" in julia["statistical_checks"]["bands"]["AsymptoticBlock B=2,5,10"]
     more = {} if block is None else {"estimator": "block", "block_size": block}
@@ -278,6 +282,7 @@ def test_exact_test_of_a_sum_is_the_binomial_test():
     assert abs(result.pvalue - 0.056887934) < 4 * np.sqrt(0.0569 * 0.9431 / 9999)
 
 
+@pytest.mark.slow
 def test_many_rows_show_a_small_effect_beside_a_small_p_value():
     y = np.r_[np.ones(501_500), np.zeros(498_500)].astype(int)  # cases.json, hl-large-n
     p = np.full(len(y), 0.5)

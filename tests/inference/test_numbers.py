@@ -109,6 +109,7 @@ def test_a_wrong_width_alone_gives_no_other_direction(factor):
         assert number <= binom.ppf(0.999, 40, 0.1)  # two scores speak of wide ones
 
 
+@pytest.mark.slow
 def test_a_temperature_alone_names_no_class():
     named = 0
     for seed in range(40):

@@ -105,6 +105,7 @@ def test_draws_get_the_surprises_of_the_next_depth():
     assert z == pytest.approx(9 / (4 / np.sqrt(2)), rel=1e-6)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("n", [40, 3000])
 def test_joint_sums_equal_those_of_dense_matrices(n):
     y, p = binary(n)

@@ -97,6 +97,7 @@ CALIBRATED += [(counts, 300), (mostly_dry, 300), (one_trial, 300)]
 QUICK = ((rare_counts, 300), (counts, 20), (mostly_dry, 100), (one_trial, 20))
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("make", "n", "sets"),
     [
@@ -116,6 +117,7 @@ def test_level_with_the_default_seed(make, n, sets):
         assert np.min(pvalues) < 0.3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "simulated", ["inverse transform of the plain stream", pytest.param("sample", marks=pytest.mark.slow)]
 )
@@ -131,6 +133,7 @@ def test_data_of_the_same_seed(simulated):
     assert rejected <= stats.binom(60, 0.05).ppf(0.9995)
 
 
+@pytest.mark.slow
 def test_deviations_to_either_side_are_seen_for_every_seed():
     """The places of 300 rows that are nearly all 0 lead away from 0: the shift is measured from there."""
     for seed in (0, 1, 2):
@@ -143,6 +146,7 @@ def test_deviations_to_either_side_are_seen_for_every_seed():
             assert all(f"shifted {word}" in words for words in shifts)
 
 
+@pytest.mark.slow
 def test_power_against_a_wrong_width_is_alike_in_both_directions():
     rng = np.random.default_rng(4)
     narrow, wide = (
@@ -255,6 +259,7 @@ def test_jumps_without_width_are_values():
         )
 
 
+@pytest.mark.slow
 def test_no_random_place_decides():
     """The statistics are those of the outcomes, for every seed, and p-values differ by the draws of the test alone."""
     batch = Poisson(np.full(300, 0.02))
@@ -280,6 +285,7 @@ def few(family, n):
     return laws[family]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["Poisson(.02)", "Poisson(.5)", "Binomial(1, .03)"])
 @pytest.mark.parametrize("sets", [40, pytest.param(500, marks=pytest.mark.slow)])
 def test_level_over_seeds_of_counts_that_are_nearly_all_0(family, sets):

@@ -77,6 +77,7 @@ def test_draws_that_are_the_same_tie(name):
     assert (kc.inference.laws.ranking.ranks(family.values(targets.astype(np.float64))) == 77).all()
 
 
+@pytest.mark.slow
 def test_data_of_which_all_draws_are_the_same_say_nothing():
     """Counts of nearly 0 everywhere: in single precision the last digits of sums said p = 0.035."""
     rates = np.random.default_rng(0).uniform(1e-8, 2e-8, 13_000)

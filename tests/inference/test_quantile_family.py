@@ -28,6 +28,7 @@ def rejections(make, repetitions, **options):
     return int((np.array(pvalues) <= 0.05).sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "levels",
     [
@@ -50,6 +51,7 @@ def test_true_quantiles_keep_the_level(levels):
     assert rejections(make, 60) <= stats.binom.ppf(0.9995, 60, 0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("law", "levels"),
     [
@@ -68,6 +70,7 @@ def test_true_quantiles_of_counts_keep_the_level(law, levels):
     assert rejections(make, 60) <= stats.binom.ppf(0.9995, 60, 0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("h", [pytest.param(0.5, marks=pytest.mark.slow), 2.0])
 def test_rounded_outcomes_keep_the_level_with_their_resolution(h):
     def make(seed):
@@ -228,6 +231,7 @@ def test_the_root_of_the_skce_is_the_gap():
     assert np.sqrt(found) == pytest.approx(np.sqrt((0.2**2 + 0.1**2) / 2), abs=0.02)
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("statistic", ["skce", "ckce", "jkce"])
 def test_kernel_statistics_redraw_cells(statistic):
     y, batch = normal(6, FEW, 100)

@@ -108,6 +108,7 @@ def test_draws_that_are_made_again_lie_inside_as_often_as_they_must():
 SLOW = [pytest.param(kind, marks=pytest.mark.slow) for kind in ("few rows", "classes")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["rare events", "weights", *SLOW])
 def test_calibrated_models_lie_inside_as_often_as_promised(kind):
     rng = np.random.default_rng(len(kind))
@@ -174,6 +175,7 @@ def test_certain_predictions():
     assert reliability([0, 0], [1.0, 0.0], question="positive class", bins=2).outside.tolist() == [False, True]
 
 
+@pytest.mark.slow
 def test_classes_come_worst_first_and_twelve_at_most():
     y, p = data(300, 14)
     wise = class_reliability(y, p, bins=4, draws=39)

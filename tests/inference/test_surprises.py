@@ -553,6 +553,7 @@ def test_parts_of_many_rows_know_the_variance_of_a_mean_over_blocks():
     assert found.errors(values, 0, 1)(2.0) == pytest.approx(np.sqrt(own), rel=0.02)  # many outcomes surprise
 
 
+@pytest.mark.slow
 def test_blocks_without_a_surprise_do_not_tell_models_apart_that_err_alike():
     n, repetitions, found = 500, 25, 0
     for seed in range(repetitions):
@@ -642,6 +643,7 @@ def constant(p, truth, n):
     return lambda rng: ((rng.random(n) < truth).astype(int), np.full(n, p)), np.sqrt(2) * abs(truth - p)
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize(
     ("p", "truth", "n"), [(0.02, 0.0554, 30), (0.03, 0.09, 30), (0.999, 0.979, 200), (0.02, 0.2, 10), (0.2, 0.1, 50)]
 )

@@ -470,6 +470,7 @@ def test_an_encrypted_npz(tmp_path):
     assert "array 'p': cannot be read as npz: File 'p.npy' is encrypted" in refusal(tmp_path / "a.npz")
 
 
+@pytest.mark.quick_cases(3)
 @pytest.mark.parametrize("name", ["f.npz", "f.csv", "f.jsonl", "f.csv.gz", "f.parquet", "f.npy"])
 def test_damage_of_any_kind_is_an_input_error(tmp_path, write, name):
     if name.endswith("parquet"):

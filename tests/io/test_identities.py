@@ -112,6 +112,7 @@ def test_no_key_and_keys_of_other_lengths_are_refused():
         identities({"a": np.arange(2), "b": np.arange(3)})
 
 
+@pytest.mark.slow
 def test_identities_are_the_same_in_another_process():
     code = (
         "import numpy as np; from kernelcal.io.columns import identities;"

@@ -53,7 +53,7 @@ TABLES = {
 
 
 @pytest.mark.parametrize("name", TABLES)
-@pytest.mark.quick_cases(4)
+@pytest.mark.quick_cases(1)
 def test_columns_of_tables_by_name(name):
     if name != "pandas":
         pytest.importorskip("pyarrow")
@@ -64,6 +64,7 @@ def test_columns_of_tables_by_name(name):
         assert found.pvalue == expected.pvalue
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("name", ["pandas", "polars", "arrow", "duckdb"])
 def test_text_and_conditions_of_tables(name):
     found = kc.evaluate(TABLES[name](), "p", target="site", classes=["b", "a"], draws=99)
@@ -147,6 +148,7 @@ def test_extras_that_are_not_there_are_named(tmp_path, monkeypatch):
             load(tmp_path / name)
 
 
+@pytest.mark.slow
 def test_data_of_r(data_folder):
     pytest.importorskip("rdata")
     data = load(data_folder / "scoringutils" / "example_sample_discrete.rda", long=True, drop_missing=True)

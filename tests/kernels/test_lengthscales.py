@@ -27,6 +27,7 @@ def test_full_matrix_with_its_diagonal(make_data):
         assert kc.median_lengthscale(p, include_diagonal=True, max_rows=None) == pytest.approx(expected, rel=1e-15)
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from([0.0, 0.1, 0.25, 0.25, 0.5, 0.9, 1.0]), min_size=2, max_size=40))
 @example([0.1] * 4 + [0.25] * 4)
 @example([0.5] * 9 + [0.1])
@@ -45,6 +46,7 @@ def test_selection_in_bounded_memory_is_the_median(values):
         lengthscales._KEEP = keep
 
 
+@pytest.mark.slow
 def test_subsample_is_seeded_and_close():
     p = np.random.default_rng(0).random(5000)
     whole = kc.median_lengthscale(p, max_rows=None)

@@ -116,6 +116,7 @@ def test_class_numbers_of_any_type_are_taken():
         assert skce_loss(P[:, 0], y) == expected
 
 
+@pytest.mark.slow
 def test_labels_that_are_traced_are_not_looked_at():
     jax = pytest.importorskip("jax")
     p, y = jax.numpy.asarray(P), jax.numpy.asarray(Y)

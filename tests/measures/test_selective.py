@@ -200,6 +200,7 @@ def test_files_count_their_abstentions(evaluation, capsys):
         assert message in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_command_draws_the_curve(evaluation, tmp_path, capsys):
     pytest.importorskip("matplotlib")
     place = tmp_path / "curve.png"

@@ -112,6 +112,7 @@ def of_outcomes(kind, rng):
     return [((pool[j], Samples(np.delete(pool, j)[None])), 0.1) for j in range(10)]
 
 
+@pytest.mark.quick_cases(6)
 @pytest.mark.parametrize("rows", [1, 41, 500])
 @pytest.mark.parametrize("kind", ["binary", "classes", "normal", "quantiles", "ensembles"])
 def test_money_is_a_martingale_under_the_prediction(kind, rows, tmp_path):
@@ -295,6 +296,7 @@ def test_what_shards_have_learned_is_that_of_all_rows(kind):
             np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
+@pytest.mark.quick_cases(4)
 @pytest.mark.parametrize("kind", KINDS)
 def test_wrong_predictions_raise_an_alarm_and_any_cut_of_batches_is_the_same(kind):
     rng = np.random.default_rng(4)
@@ -328,7 +330,7 @@ def test_wrong_predictions_raise_an_alarm_and_any_cut_of_batches_is_the_same(kin
         (lambda rng: ensembles(rng, 800, 1.5), ["over-confident"]),
     ],
 )
-@pytest.mark.quick_cases(5)
+@pytest.mark.quick_cases(4)
 def test_directions_are_those_of_a_known_truth(make, words):
     for seed in range(2):
         found = Monitor().update(*make(np.random.default_rng(seed))).direction
@@ -376,7 +378,7 @@ def biased(rng, n, bias):
         (lambda rng: biased(rng, 1500, -2.0), ["class 2 happens less often"], "-conf"),
     ],
 )
-@pytest.mark.quick_cases(5)
+@pytest.mark.quick_cases(2)
 def test_no_slope_is_told_where_a_shift_explains_it(make, words, never):
     """Shifts beyond all experts and between two of them, rare events, one quantile, a class of its own."""
     for seed in range(2):

@@ -102,6 +102,7 @@ def test_the_exact_test_gives_the_same_pvalue(m, statistic, never):
     assert [member.pvalue for member in found.members] == [member.pvalue for member in rows.members]
 
 
+@pytest.mark.slow
 def test_saddlepoint_and_interval_are_those_of_all_rows(never):
     batch = repeated(3000, 25, 1)
     y = (np.random.default_rng(5).uniform(size=3000) < 0.9 * batch.p + 0.05).astype(int)

@@ -24,6 +24,7 @@ def gram(kernel, batch):
     return kernel.evaluate(CrossPairs(Points(batch), slice(None), slice(None)))
 
 
+@pytest.mark.quick_cases(6)
 @pytest.mark.parametrize("kernel", SPECTRAL, ids=lambda k: f"{type(k).__name__}-{type(k.metric).__name__}")
 def test_random_fourier_features_are_unbiased_for_their_kernel(kernel, make_data):
     batch = kc.Categorical(make_data(15, 3)[0])
@@ -137,7 +138,7 @@ def test_single_precision_loses_no_digits_of_rows_that_are_nearly_certain(m, wei
 @pytest.mark.parametrize("m", [2, 5, totals.DENSE_UP_TO + 3])
 @pytest.mark.parametrize("target", ["dirac", "finite"])
 @pytest.mark.parametrize("small_chunks", [False, True])
-@pytest.mark.quick_cases(8)
+@pytest.mark.quick_cases(1)
 def test_batches_equal_the_dense_sums_of_the_feature_kernel(
     engine, m, target, small_chunks, monkeypatch, naive, make_data
 ):

@@ -151,6 +151,7 @@ def test_features_times_means_are_summed_once():
     np.testing.assert_allclose(anew.batch(labels[4:]).off_diagonal, whole.off_diagonal[4:], rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_an_estimate_from_the_rows_of_an_interval_is_in_double_and_says_so(make_data):
     """`evaluate` walks over all pairs once, for the interval: the estimate is a sum of its rows."""
     p, y = make_data(9000, 4)

@@ -118,6 +118,7 @@ def test_triples_of_different_rows(name):
     np.testing.assert_allclose(scan.diagonal, np.diag(KERNELS[name][1](x)), rtol=1e-14)
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=70), st.floats(-12, 12), st.integers(0, 2**32 - 1))
 def test_any_points_and_any_lengthscale(x, exponent, seed):
     x, f = np.array(x), np.random.default_rng(seed).normal(size=(len(x), 1))
@@ -150,7 +151,7 @@ def test_strands_of_any_shape(n, width, monkeypatch):
 
 
 @every_kernel
-@pytest.mark.quick_cases(5)
+@pytest.mark.quick_cases(4)
 def test_draws_are_those_of_tiles(name):
     x = points(2000)
     labels = kc.Bernoulli(x).sample(0, 40)
@@ -234,6 +235,7 @@ def test_rows_of_two_classes_are_summed_without_a_walk_over_pairs(target, monkey
     assert found.square_sum == pytest.approx((h**2).sum() - (np.diag(h) ** 2).sum(), rel=1e-11)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", ["saddlepoint", "exact"])
 def test_two_classes_have_the_pvalue_of_tiles(law, without_scan):
     x = points(1100)
@@ -252,6 +254,7 @@ def without_scan(monkeypatch):
     return lambda: monkeypatch.setattr(scan, "_FROM", 10**9)
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("statistic", ["default", "skce", kc.MMCE()], ids=["default", "skce", "mmce"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_exact_test_gives_the_same_pvalue(statistic, weighted, without_scan):
@@ -271,6 +274,7 @@ def test_the_exact_test_gives_the_same_pvalue(statistic, weighted, without_scan)
         assert one.value == pytest.approx(other.value, rel=1e-9, abs=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "weighted"),
     [
@@ -300,6 +304,7 @@ def test_moments_of_the_known_null(name, weighted):
     assert null.law.weights.max() == pytest.approx(largest, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_moments_of_the_known_null_are_those_of_draws():
     from kernelcal.inference.laws.null_moments import known_null
 
@@ -311,6 +316,7 @@ def test_moments_of_the_known_null_are_those_of_draws():
     assert ((drawn - drawn.mean()) ** 3).mean() == pytest.approx(null.third, rel=0.5)
 
 
+@pytest.mark.slow
 def test_the_law_is_that_of_the_whole_spectrum(monkeypatch):
     module = sys.modules["kernelcal.inference.laws.null_moments"]
     prepared = kc.SKCE(prediction_kernel=kc.Laplacian(0.2)).prepare(kc.Bernoulli(points(1600)))

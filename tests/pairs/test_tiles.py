@@ -88,6 +88,7 @@ def test_tiles_and_threads_change_nothing(rows, columns, threads, naive, make_da
     assert value == float(kc.skce(y, p, prediction_kernel=kc.Laplacian(0.4), engine=serial))
 
 
+@pytest.mark.quick_cases(5)
 @pytest.mark.parametrize("rows", [3, 17, 300])
 @pytest.mark.parametrize("columns", [5, 300])
 def test_many_classes_share_one_gram_product(rows, columns, naive, make_data):
@@ -122,6 +123,7 @@ def forms(kernels, p, engine=None, target=None):
     return (engine or kc.ExactPairs(rows=16, columns=24)).prepare(kernels, batch, residual)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("m", [2, 4, 60])
 def test_batches_of_labels_equal_one_by_one(m, naive, make_data):
     p, _ = make_data(50, m)

@@ -49,6 +49,7 @@ def test_literal_text_is_one_line_and_no_formula(name):
     assert len(text.replace(r"\$", "$")) <= 48
 
 
+@pytest.mark.slow
 def test_class_names_of_results_are_shown_letter_by_letter(plt):
     names = [r"$a_1$", "<script>alert(1)</script>", r"\beta^2"]
     p = np.random.default_rng(0).dirichlet([1, 1, 1], 60)

@@ -70,7 +70,7 @@ def test_wrong_parameters_are_refused_with_row_and_what_was_expected(name):
 
 
 @pytest.mark.parametrize("name", NUMBERS)
-@pytest.mark.quick_cases(7)
+@pytest.mark.quick_cases(2)
 def test_crps_is_the_integral_of_the_distribution_function(name):
     predictions = batch(name)
     for y in (*drawn(predictions, 2), predictions.quantile(0.999) + 3 * predictions.width):
@@ -371,7 +371,7 @@ def test_the_exact_test_keeps_its_level(name):
 
 
 @pytest.mark.parametrize("name", EVERYWHERE)
-@pytest.mark.quick_cases(3)
+@pytest.mark.quick_cases(1)
 def test_evaluation_is_right_about_the_direction(name):
     predictions = many(name)
     y = predictions.sample(12)[0]
@@ -389,6 +389,7 @@ def test_evaluation_is_right_about_the_direction(name):
     assert kc.pit_test(y[:, 0] if y.ndim > 1 else y, narrow.marginal(0) if y.ndim > 1 else narrow).pvalue < 0.05
 
 
+@pytest.mark.quick_cases(3)
 @pytest.mark.parametrize("name", SHIFTED)
 def test_evaluation_sees_a_shift(name):
     predictions = many(name)
@@ -400,7 +401,7 @@ def test_evaluation_sees_a_shift(name):
 
 
 @pytest.mark.parametrize("name", EVERYWHERE)
-@pytest.mark.quick_cases(3)
+@pytest.mark.quick_cases(2)
 def test_models_are_compared_and_explained(name):
     predictions = many(name, 120)
     y = predictions.sample(15)[0]
@@ -417,6 +418,7 @@ def test_models_are_compared_and_explained(name):
     assert np.isfinite(explained.contributions).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [

@@ -145,6 +145,7 @@ def test_a_single_distribution_is_one_row():
     np.testing.assert_allclose(vector.log_prob([[0.0, 1.0]]), [expected], rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(stats, "make_distribution"), reason="scipy before 1.15")
 def test_new_distributions_of_scipy():
     batch = kc.as_predictions(stats.Normal(mu=LOC, sigma=SCALE))
@@ -211,6 +212,7 @@ def tensors(torch, *arrays):
     return tuple(torch.tensor(x) for x in arrays)
 
 
+@pytest.mark.slow
 def test_distributions_of_torch(torch):
     d = torch.distributions
     loc, scale, size, p = tensors(torch, LOC, SCALE, SIZE, P)

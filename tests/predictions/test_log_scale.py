@@ -118,6 +118,7 @@ def test_gradients_flow_through_the_logarithms():
     np.testing.assert_allclose(z.grad, [-1.0, 1.0, 0.5], atol=1e-14)
 
 
+@pytest.mark.slow
 def test_jax():
     jax = pytest.importorskip("jax")
     x = jax.numpy.asarray(LOGITS[:5], dtype="float32")

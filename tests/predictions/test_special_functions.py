@@ -35,6 +35,7 @@ def test_many_degrees_of_freedom_are_expanded():
     np.testing.assert_allclose(gap, t**4 / 4e8 * np.exp(-t * t / 2), atol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error")
 def test_uniform_arcsine_and_peaked_beta_waves():
     w = np.array([-300.0, -7.0, -1e-6, 0.0, 0.01, 2.0, 60.0, 900.0])

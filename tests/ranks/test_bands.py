@@ -62,6 +62,7 @@ def test_no_narrower_band_of_equal_tails_would_do():
     assert chance_inside(100, points, low, high) < 0.95 <= band.coverage
 
 
+@pytest.mark.slow
 def test_many_values_are_no_problem():
     band = simultaneous_band(20_000, np.arange(1, 50) / 50, 0.95)
     assert band.coverage == pytest.approx(0.95, abs=0.002)

@@ -17,6 +17,7 @@ def made(kind, n=400, size=19, seed=0):
     return (draws < rng.normal(size=(n, 1))).sum(axis=1)
 
 
+@pytest.mark.quick_cases(3)
 @pytest.mark.parametrize(
     ("kind", "words"),
     [("narrow", "too narrow"), ("wide", "too wide"), ("up", "shifted up"), ("down", "shifted down"), ("right", "")],
@@ -49,6 +50,7 @@ def test_ranks_are_tested_as_ranks_among_draws():
     assert found.members == whole.members
 
 
+@pytest.mark.slow
 def test_parameters_are_corrected_by_holm():
     table = np.stack([made("narrow"), made("right", seed=5), made("up", seed=6)], axis=1)
     found = rank_test(table, 19, names=["a", "b", "c"])
@@ -59,6 +61,7 @@ def test_parameters_are_corrected_by_holm():
     assert [word.split(" (")[0] for word in found.directions] == ["a: too narrow", "c: shifted up"]
 
 
+@pytest.mark.slow
 def test_many_parameters_get_draws_enough():
     table = np.stack([made("narrow", 50)] * 40, axis=1)
     found = rank_test(table, 19)
@@ -140,6 +143,7 @@ def test_tables_and_plain_values():
     assert any("no rank is above" in note for note in few.notes)
 
 
+@pytest.mark.slow
 def test_pictures():
     pytest.importorskip("matplotlib").use("agg")
     from matplotlib import pyplot
@@ -315,6 +319,7 @@ def ranks_of(rng, size, shift, width, n=300):
     return (rng.normal(size=(n, size)) < y[:, None]).sum(axis=1)
 
 
+@pytest.mark.quick_cases(4)
 @pytest.mark.parametrize(
     ("size", "shift", "width", "words", "never"),
     [

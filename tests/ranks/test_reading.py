@@ -131,6 +131,7 @@ def test_draws_are_enough_for_the_gate(table, capsys):
     assert "say --draws 2,106 or more" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["ecdf", pytest.param("histogram", marks=pytest.mark.slow)])
 def test_the_command_draws(kind, table, tmp_path, capsys):
     pytest.importorskip("matplotlib").use("agg")

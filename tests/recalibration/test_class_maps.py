@@ -168,6 +168,7 @@ def plain_trust(weights, gain, before):
     return np.append(weights[0] + weights[1], weights[2:])
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_pool_weighs_by_held_out_losses_as_the_plain_algorithm(weighted):
     rows, rng = rows_of(120, 3, 2.0, weights=weighted), np.random.default_rng(1)
@@ -314,6 +315,7 @@ def test_the_error_of_a_gain_is_that_of_a_mean_of_rows_of_clusters_and_of_stretc
     assert error_of(gain, Dependence.of(30, horizon=4)) == pytest.approx(np.sqrt(off @ near @ off) / 30)
 
 
+@pytest.mark.slow
 def test_one_and_cautious_take_the_best_or_nothing():
     far, near = rows_of(400, 3, 2.5), rows_of(60, 3, 1.0, seed=3)
     for rows, expected in ((far, False), (near, True)):

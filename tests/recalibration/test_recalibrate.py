@@ -27,6 +27,7 @@ def numbers(n, factor=1.6, shift=0.5, seed=0):
     return m, s, m + shift + factor * s * rng.normal(size=n), rng
 
 
+@pytest.mark.slow
 def test_over_confident_classes_come_close_to_the_truth():
     y, given, truth = sharp_classes(3000)
     found = recalibrate(y[:1500], given[:1500])
@@ -42,6 +43,7 @@ def test_over_confident_classes_come_close_to_the_truth():
     assert kc.calibration_test(y[1500:], better).pvalue > 0.05
 
 
+@pytest.mark.slow
 def test_calibrated_predictions_are_left_nearly_alone():
     y, _, p = sharp_classes(400, seed=1)
     found = recalibrate(y, p)
@@ -69,6 +71,7 @@ def test_places_and_widths_are_found(family):
     assert len(better) == 1500
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", [pytest.param(Samples, marks=pytest.mark.slow), Quantiles])
 def test_ensembles_and_quantiles_are_moved_and_stretched(family):
     m, s, y, rng = numbers(1500)
@@ -161,6 +164,7 @@ def test_files_that_are_damaged_or_altered_are_refused(tmp_path):
         recalibrate(y, given, "temperature", test=False).save(tmp_path / "map.txt")
 
 
+@pytest.mark.slow
 def test_zeros_are_raised_and_said():
     y, given, _ = sharp_classes(300)
     given = np.where(given < 0.05, 0.0, given)
@@ -200,6 +204,7 @@ def test_weights_count_rows():
     assert zero.fit.pool.first == some.fit.pool.first
 
 
+@pytest.mark.slow
 def test_clusters_and_horizons_are_taken_whole():
     y, given, _ = sharp_classes(300)
     found = recalibrate(y, given, clusters=np.arange(300) // 5)

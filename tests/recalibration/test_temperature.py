@@ -150,7 +150,7 @@ def test_other_families_are_refused_with_the_list(batch):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", SUBJECTS)
-@pytest.mark.quick_cases(6)
+@pytest.mark.quick_cases(4)
 def test_fits_against_a_fine_grid(name, weighted):
     y, batch = SUBJECTS[name]
     weights = np.random.default_rng(3).exponential(size=len(batch)) if weighted else None
@@ -298,6 +298,7 @@ def test_the_kernel_error_of_numbers():
     assert 2.0 < scaling.temperature_ < 8.0  # variances are four times as large as predicted
 
 
+@pytest.mark.slow
 def test_scaling_cures_what_the_test_sees():
     y, batch = classes(n=2000)
     fit, rest = np.arange(1000), np.arange(1000, 2000)

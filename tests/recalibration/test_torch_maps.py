@@ -20,6 +20,7 @@ def data(k, n=550):
     return logits, y
 
 
+@pytest.mark.quick_cases(7)
 @pytest.mark.parametrize(("k", "method"), [*((2, name) for name in OF_TWO), *((3, name) for name in OF_MORE)])
 def test_the_module_gives_the_numbers_of_the_map(k, method):
     logits, y = data(k)

@@ -36,6 +36,7 @@ def advised(page):
     return text.partition("What to do:")[2].strip()
 
 
+@pytest.mark.slow
 def test_what_is_wrong_is_to_be_mended_and_what_is_not_may_be_used():
     found = report(BOLD, P, **FAST)
     assert found.verdict.advice.startswith("Do not use them as they are: mend them with a map (kernelcal recalibrate)")
@@ -58,6 +59,7 @@ def test_small_errors_of_many_rows_may_not_matter():
     assert "unless errors of the size found do not matter to you" in replace(found, n=5000).what_to_do
 
 
+@pytest.mark.slow
 def test_groups_stand_in_the_verdict():
     groups = np.repeat(["north", "south"], 100)
     y = np.where(groups == "south", BOLD, HONEST)
@@ -72,6 +74,7 @@ def test_groups_stand_in_the_verdict():
     assert "In none of 2 groups by themselves evidence was found." in none.verdict.sentences
 
 
+@pytest.mark.slow
 def test_differences_of_groups_are_told_above_their_table():
     groups = np.repeat(["north", "south"], 100)
     y = np.where(groups == "south", P > 0.2, RNG.random(200) < P**3)
@@ -140,6 +143,7 @@ def test_what_to_do_with_several_models(standing, words):
     assert standing.what_to_do.endswith(".")
 
 
+@pytest.mark.slow
 def test_the_page_and_the_printed_verdict_have_one_standing():
     models = {"honest": P, "bold": P**4, "shy": 0.5 + 0.5 * (P - 0.5)}
     found = report(HONEST, models, **FAST)
@@ -177,6 +181,7 @@ def test_models_of_which_only_the_first_is_tied_with_all_are_not_all_tied():
     assert found.verdict.startswith("a has the smallest CKCE, tied with b, c.")
 
 
+@pytest.mark.slow
 def test_an_infinite_score_is_said_in_words():
     p = P.copy()
     p[np.flatnonzero(HONEST)[0]] = 0.0

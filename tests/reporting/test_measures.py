@@ -14,6 +14,7 @@ P = R.uniform(0.05, 0.6, 120)
 Y = (R.random(120) < P).astype(int)
 
 
+@pytest.mark.slow
 def test_the_page_has_the_table_and_the_picture():
     found = kc.report(Y, P, measures=["slope", "oe"], groups={"site": np.arange(120) % 2}, draws=99, date="2026-01-01")
     page = found.to_html()
@@ -25,12 +26,14 @@ def test_the_page_has_the_table_and_the_picture():
     assert found.models[0].pictures[-1].title == "Measures"
 
 
+@pytest.mark.slow
 def test_a_page_without_measures_has_none():
     found = kc.report(Y, P, draws=99)
     assert found.models[0].measured is None
     assert "Measures of" not in found.to_html()
 
 
+@pytest.mark.slow
 def test_several_models_have_a_table_each():
     found = kc.report(Y, {"a": P, "b": P**2}, measures="oe", draws=99)
     assert found.to_html().count("Measures of 120 rows") == 2
@@ -42,6 +45,7 @@ def test_wrong_names_are_said_first():
         kc.report(None, None, measures="slop")
 
 
+@pytest.mark.slow
 def test_the_commands_write_pages(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     rows = "\n".join(f"{y},{p:.4f}" for y, p in zip(Y, P, strict=True))

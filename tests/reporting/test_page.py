@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 
 import numpy as np
+import pytest
 
 VOID = {"meta", "link", "br", "hr", "img"}
 
@@ -106,6 +107,7 @@ CHECKS = (
 )
 
 
+@pytest.mark.slow
 def test_every_page(made, subject):
     found = made(subject)
     page = Page(found.to_html())

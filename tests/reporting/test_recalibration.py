@@ -109,6 +109,7 @@ def test_intervals_of_clusters_are_those_of_student(other):
     assert "clusters=clusters" in page.text
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("kind", ["forward", "held out", "fixed map"])
 def test_the_page_says_which_test_it_is(other, kind):
     y, p, fitted, check = other
@@ -151,6 +152,7 @@ def changed(check, gain, error):
     return replace(check, changes=(change, *check.changes[1:]), gain_error=error)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("gain", "error", "wrong", "said"),
     [
@@ -228,6 +230,7 @@ def test_pages_of_numbers_say_what_intervals_held(kind):
     assert len(written.pictures) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("of_fit", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_the_call_on_the_page_makes_the_page_again(other, of_fit, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -263,6 +266,7 @@ def typed(command):
     return main(shlex.split(command)[1:])
 
 
+@pytest.mark.slow
 def test_commands_on_the_pages_of_the_command_line_run(tmp_path, monkeypatch, capsys):
     """Every command on three pages is typed: it makes the same page, the map, and the table of new rows."""
     monkeypatch.chdir(tmp_path)

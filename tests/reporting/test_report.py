@@ -22,6 +22,7 @@ Y = np.random.default_rng(1).random(60) < P
 FAST = {"draws": 99, "date": "2026-01-02"}
 
 
+@pytest.mark.slow
 def test_the_result_holds_what_was_computed(tmp_path):
     path = tmp_path / "page.html"
     found = report(Y, {"forest": P}, path, groups={"half": np.arange(60) % 2}, **FAST)
@@ -36,6 +37,7 @@ def test_the_result_holds_what_was_computed(tmp_path):
     assert "page.html" in repr(found)
 
 
+@pytest.mark.slow
 def test_the_same_bytes_for_the_same_input():
     assert report(Y, P, **FAST).to_html() == report(Y, P, **FAST).to_html()
     other = report(Y, P, draws=99, date="2026-01-03").to_html()
@@ -65,6 +67,7 @@ def test_figures_agree_with_other_means():
     assert figures["expected calibration error, top label"].interval == "none"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unrendered")
 def test_gaps_of_groups_are_those_of_all_rows(monkeypatch):
     monkeypatch.setattr(sys.modules["kernelcal.reporting.main"], "_EXPLAINED", 40)
@@ -78,6 +81,7 @@ def test_gaps_of_groups_are_those_of_all_rows(monkeypatch):
     assert seen.pvalue == kc.explain(Y, P, groups=half, draws=99).group(1).pvalue  # of all rows too
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unrendered")
 def test_several_models_are_compared_and_come_in_the_order_of_their_error():
     found = report(Y, {"inverted": 1 - P, "honest": P}, within=0.4, **FAST)
@@ -89,6 +93,7 @@ def test_several_models_are_compared_and_come_in_the_order_of_their_error():
     assert "error below 0.4?" in found.to_html()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unrendered")
 def test_several_models_of_dependent_rows_have_one_page():
     said = {"clusters": np.arange(len(Y)) // 2}
@@ -103,12 +108,14 @@ def test_several_models_of_dependent_rows_have_one_page():
     assert f"\N{PLUS-MINUS SIGN} {half:.3g}"[:5] in page
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unrendered")
 def test_models_that_are_alike_are_not_told_apart():
     found = report(Y, {"one": P, "two": np.clip(P + 0.001, 0, 1)}, **FAST)
     assert found.verdict.heading == "The models cannot be told apart by their conditional calibration errors (CKCE)."
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unrendered")
 def test_progress_grows_to_its_end():
     seen = []
@@ -118,6 +125,7 @@ def test_progress_grows_to_its_end():
     assert seen[-1][0] == seen[-1][1]
 
 
+@pytest.mark.slow
 def test_no_setting_of_matplotlib_changes_and_no_figure_stays_open():
     plt = pytest.importorskip("matplotlib.pyplot")
     before = dict(plt.rcParams)
@@ -138,6 +146,7 @@ def test_a_file_is_whole_or_not_there(tmp_path, monkeypatch, error):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unrendered")
 def test_an_old_page_stays_until_the_new_one_is_whole(tmp_path, monkeypatch):
     path = tmp_path / "page.html"
@@ -193,6 +202,7 @@ def test_a_missing_extra_is_named_before_the_work(monkeypatch, package, extra):
         report(Y, P)
 
 
+@pytest.mark.slow
 def test_save(tmp_path):
     found = report(Y, P, **FAST)
     assert found.path is None
@@ -320,7 +330,7 @@ def command_on(page):
     ],
 )
 @pytest.mark.usefixtures("unrendered")
-@pytest.mark.quick_cases(2)
+@pytest.mark.slow
 def test_the_call_on_a_page_makes_the_page_again(tmp_path, monkeypatch, options):
     monkeypatch.chdir(tmp_path)
     report(Y, P, "page.html", draws=39, rng=3, **options)
@@ -330,6 +340,7 @@ def test_the_call_on_a_page_makes_the_page_again(tmp_path, monkeypatch, options)
     assert (tmp_path / "page.html").read_text() == first
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unrendered")
 def test_the_call_on_a_page_of_several_models_makes_it_again():
     models = {"a": P, "b": P**2 / (P**2).sum(axis=-1, keepdims=True) if P.ndim == 2 else P**2}
@@ -339,6 +350,7 @@ def test_the_call_on_a_page_of_several_models_makes_it_again():
     assert made["page"].to_html() == page
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unrendered")
 def test_a_page_of_a_file_and_its_call(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -366,6 +378,7 @@ def test_a_page_of_a_file_and_its_call(tmp_path, monkeypatch):
             kc.report(*arguments, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unrendered")
 def test_names_on_a_page_hold_no_control_characters():
     names = ["a\x1b]0;T\x07", "b\u202e", "c\x00d"]
@@ -375,6 +388,7 @@ def test_names_on_a_page_hold_no_control_characters():
     assert "t\\x1b[31m" in page
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unrendered")
 def test_two_rows_are_no_reason_for_trust():
     said = " ".join(report([0, 1], [[0.3, 0.3, 0.4], [0.2, 0.2, 0.6]], **FAST).verdict.sentences)

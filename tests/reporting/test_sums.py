@@ -56,6 +56,7 @@ def _quantiles():
 SUMS = {"one probability": _one, "classes": _classes, "numbers": _numbers, "quantiles": _quantiles}
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("name", SUMS)
 def test_the_page_of_sums(tmp_path, name):
     from kernelcal.reporting import sums_page
@@ -149,6 +150,7 @@ def test_what_is_no_sketch_is_refused(tmp_path):
         sums_page(_numbers(), tmp_path / "page.txt")
 
 
+@pytest.mark.slow
 def test_the_command_line(tmp_path, capsys):
     state, page = tmp_path / "sums.npz", tmp_path / "page.html"
     _one().save(state)

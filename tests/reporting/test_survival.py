@@ -109,6 +109,7 @@ def test_what_there_is_not_has_its_reason():
     assert "clusters=clusters" in clustered.text
 
 
+@pytest.mark.slow
 def test_the_call_repeats_the_page(tmp_path):
     from kernelcal.reporting import survival_page
 
@@ -138,6 +139,7 @@ def test_horizons_that_nobody_reached_are_not_drawn():
     assert "no row was watched longer than 1" in pages.Page(written.to_html()).text.lower()
 
 
+@pytest.mark.slow
 def test_the_command_writes_the_page(tmp_path, capsys):
     rng = np.random.default_rng(1)
     scale = np.exp(rng.normal(size=50))

@@ -34,6 +34,7 @@ def test_a_residual_has_the_features_of_its_kernel():
     np.testing.assert_allclose(features.table() @ features.table().T, gram, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_thousands_of_classes_take_no_memory_of_their_square():
     n, m = 30, 6_000  # a matrix over the classes takes 288 MB
     rng = np.random.default_rng(0)

@@ -175,6 +175,7 @@ def test_spectral_kernels_are_part_of_plans():
     np.testing.assert_allclose(other.block(*everything), one.block(*everything), atol=1e-13)
 
 
+@pytest.mark.slow
 def test_integrators_by_request():
     laplace = kc.Laplace(MEAN[:16], STD[:16])  # every pair of rows takes all pairs of nodes
     y, options = laplace.sample(rng=2)[0], {"prediction_kernel": kc.Laplacian(1.0), "target_kernel": kc.Gaussian(1.0)}

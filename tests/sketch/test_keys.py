@@ -31,6 +31,7 @@ def sketch(draws=19, **options):
 # ---- sketches
 
 
+@pytest.mark.slow
 @settings(max_examples=12)
 @given(st.lists(st.integers(1, 89), max_size=6), st.randoms(use_true_random=False))
 def test_any_order_and_partition_give_the_same(cuts, random):

@@ -92,7 +92,7 @@ def _numbers_of(sketch):
 @pytest.mark.parametrize("name", SUBJECTS)
 @settings(max_examples=12)
 @given(st.lists(st.integers(1, 89), max_size=6), st.randoms(use_true_random=False))
-@pytest.mark.quick_cases(2)
+@pytest.mark.quick_cases(1)
 def test_any_partition_in_any_order_gives_the_sums_of_one_batch(name, cuts, random):
     make, options = SUBJECTS[name]
     order = np.array(random.sample(range(90), 90))
@@ -196,6 +196,7 @@ def test_the_interval_is_that_of_all_pairs():
     assert unsure.interval.notes == ("the lower end is 0: the exact test does not reject (p = 0.25)",)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("name", ["one probability", "three classes"])
 def test_the_known_law_is_near_that_of_all_pairs(name):
     y, batch = _one_probability(1400) if name == "one probability" else _class_rows(3, 480)
@@ -623,6 +624,7 @@ def _altered(value):
     return [5, "a", {"a": 1}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rows", "target"),
     [

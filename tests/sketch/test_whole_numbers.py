@@ -125,6 +125,7 @@ def small_circle(monkeypatch):
 SHARES = np.array([0.31, 0.0, 0.44, 1e-9, 0.25 - 1e-9, 0.0])
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("bits", [31, 3])
 def test_labels_follow_their_probabilities(bits, small_circle):
     """Those of every draw, and what has probability 0 is never drawn."""
@@ -139,6 +140,7 @@ def test_labels_follow_their_probabilities(bits, small_circle):
         assert chisquare(counts[kept], counts.sum() * SHARES[kept] / SHARES[kept].sum()).pvalue > 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bits", [31, 3])
 def test_observed_and_drawn_labels_can_change_places(bits, small_circle):
     """On average over seeds a row has one class and is drawn as the other as often as the other way round."""
@@ -356,6 +358,7 @@ def _families(n=60):
 SLOW = ("beta", "negative binomial", "binomial", "student", "gamma")
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in _families()]
 )

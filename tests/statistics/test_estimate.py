@@ -138,7 +138,7 @@ def test_functions_of_torch_see_the_tensor():
 
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("name", ["e * 2", "x - e", "sum", "np.float64"])
-@pytest.mark.quick_cases(3)
+@pytest.mark.slow
 def test_gradients_of_jax_go_through_arithmetic(name, compiled):
     jax = pytest.importorskip("jax")
     operation, factor = GRADIENTS[name]

@@ -59,6 +59,7 @@ def test_batches_give_what_a_sketch_in_memory_gives(table):
     assert not any("place" in note or "first" in note for note in found.notes)
 
 
+@pytest.mark.slow
 @settings(max_examples=8)
 @given(cuts=st.lists(st.integers(0, 900), max_size=4).map(sorted), seed=st.integers(0, 99))
 def test_any_order_and_partition(cuts, seed):
@@ -91,7 +92,7 @@ def forms(frame):
 
 
 @pytest.mark.parametrize("form", [*forms(keyed(9)[0])])
-@pytest.mark.quick_cases(4)
+@pytest.mark.quick_cases(3)
 def test_whatever_hands_out_rows(table, form):
     frame, y, p = table
     options = OPTIONS
@@ -115,6 +116,7 @@ def test_frames_of_other_libraries(table):
     assert_same(evaluate_batches([Interchanged(arrow[:9]), Interchanged(arrow[9:])], **OPTIONS), expected(frame, y, p))
 
 
+@pytest.mark.slow
 def test_evaluate_takes_tables_in_batches_where_a_key_is_said(table):
     frame, y, p = table
     asked = {name: x for name, x in OPTIONS.items() if name != "predictions"}
@@ -124,6 +126,7 @@ def test_evaluate_takes_tables_in_batches_where_a_key_is_said(table):
     assert_same(kc.evaluate(duckdb.sql("from frame order by p_cat"), "p_*", **asked), expected(frame, y, p))
 
 
+@pytest.mark.slow
 def test_frames_of_polars():
     pl = pytest.importorskip("polars")
     frame, y, p = keyed(3000)
@@ -154,6 +157,7 @@ def test_several_keys():
         evaluate_batches([frame], **{**OPTIONS, "key": "station"})
 
 
+@pytest.mark.slow
 def test_files_and_frames_with_a_key_give_the_same(tmp_path, table):
     frame, y, p = table
     whole = expected(frame, y, p)
@@ -179,6 +183,7 @@ def test_dask_with_a_key(table):
     assert_same(evaluate_frame(dd.from_pandas(shuffled, npartitions=5, sort=False), **OPTIONS), expected(frame, y, p))
 
 
+@pytest.mark.slow
 def test_dropped_rows(tmp_path, table):
     frame, _y, _p = table
     frame = frame.copy()
@@ -192,6 +197,7 @@ def test_dropped_rows(tmp_path, table):
     assert_same(evaluate_files(cut(frame, tmp_path / "d", [70]), **asked), found)
 
 
+@pytest.mark.slow
 def test_numbers_and_labels_that_come_late():
     rng = np.random.default_rng(0)
     mean = rng.normal(size=900)
@@ -250,6 +256,7 @@ def test_progress_knows_all_rows_where_they_can_be_counted(table):
 # ---- parts, as bytes
 
 
+@pytest.mark.slow
 def test_parts_travel_as_bytes_and_are_added_in_any_tree(table):
     frame, y, p = table
     begun = pickle.loads(pickle.dumps(OnePass.of(frame, **OPTIONS)))  # as engines send it
@@ -277,6 +284,7 @@ def test_parts_travel_as_bytes_and_are_added_in_any_tree(table):
         other.result(parts)
 
 
+@pytest.mark.slow
 def test_a_part_given_twice_is_seen_where_its_keys_are_not_among_those_compared(table, monkeypatch):
     """Of many rows few keys are held; every part has a mark."""
     monkeypatch.setattr(rows, "_HELD", 5)
@@ -423,6 +431,7 @@ def test_nothing_is_read_before_it_is_asked_for():
 # ---- the command line
 
 
+@pytest.mark.slow
 def test_the_command_with_a_key_in_any_order_and_by_days(capsys, tmp_path, table):
     frame, y, p = table
     whole = expected(frame, y, p)

@@ -47,6 +47,7 @@ def test_small_files_are_read_at_once_and_large_ones_in_parts(capsys, data):
     assert lines[2] == "Calibration, from one pass"
 
 
+@pytest.mark.slow
 def test_a_folder_and_a_glob_are_one_table_and_several_names_are_not(capsys, data):
     for given in (data, data / "*.parquet"):
         status, out, _ = run(capsys, given, "--json")
@@ -93,6 +94,7 @@ def test_small_files_together_say_which_row_is_wrong(capsys, data):
     assert f"{data}/part001.parquet, row group 0: row 7" in error
 
 
+@pytest.mark.slow
 def test_small_files_together_are_evaluated_as_one(capsys, tmp_path):
     table = class_table(900)[0]
     one, parts = tmp_path / "one.csv", cut(table, tmp_path / "d", [300, 800], kind="csv")
@@ -103,6 +105,7 @@ def test_small_files_together_are_evaluated_as_one(capsys, tmp_path):
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 def test_save_keeps_the_sums(capsys, data, tmp_path):
     path = tmp_path / "sums.npz"
     status, out, _ = run(capsys, data / "part000.parquet", "--save", path, "--json")
@@ -152,6 +155,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "status"), [(signal.SIGINT, 130), pytest.param(signal.SIGKILL, -signal.SIGKILL, marks=pytest.mark.slow)]
 )
@@ -183,6 +187,7 @@ sketch.save(sys.argv[1])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGKILL])
 def test_a_kill_while_the_file_is_written_leaves_the_old_one(tmp_path, number):
     old = tmp_path / "sums.npz"

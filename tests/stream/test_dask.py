@@ -43,6 +43,7 @@ def test_rows_that_depend_are_refused_beside_arrays_and_frames():
         kc.evaluate(dd.from_pandas(frame, npartitions=2), "p_*", target="label", clusters="label")
 
 
+@pytest.mark.slow
 def test_arrays_in_chunks():
     _, y, p = class_table()
     targets, predictions = da.from_array(y, chunks=1300), da.from_array(p, chunks=(999, 2))
@@ -67,6 +68,7 @@ def test_arrays_that_do_not_belong_together():
         kc.evaluate(y[:60][y[:60] == 0], p)
 
 
+@pytest.mark.slow
 def test_empty_partitions_late_labels_and_missing_values():
     frame, y, p = class_table(2000, names=("1", "2", "owl"))
     order = np.argsort(frame["label"] == "owl", kind="stable")
@@ -286,6 +288,7 @@ def test_a_cluster_gives_the_same_though_a_worker_is_killed(tmp_path):
     assert "--dask tcp://127.0.0.1:1: no Dask scheduler answers" in done.stderr
 
 
+@pytest.mark.slow
 def test_import_of_kernelcal_and_a_run_over_files_bring_no_dask(tmp_path):
     data = subjects.cut(class_table(300)[0], tmp_path / "d", [])
     code = f"import sys, kernelcal as kc; kc.evaluate({str(data)!r}, 'p_*'); print('dask' in sys.modules)"
@@ -293,6 +296,7 @@ def test_import_of_kernelcal_and_a_run_over_files_bring_no_dask(tmp_path):
     assert done.stdout == "False\n"
 
 
+@pytest.mark.slow
 def test_numbers_over_partitions():
     rng = np.random.default_rng(4)
     mean, std = rng.normal(size=2500), rng.uniform(0.5, 2, 2500)

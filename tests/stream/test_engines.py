@@ -47,6 +47,7 @@ def assert_same(found, expected):
     assert found.sketch.to_bytes() == expected.sketch.to_bytes()  # every sum, to the last bit
 
 
+@pytest.mark.slow
 def test_duckdb(games, expected, tmp_path):
     duckdb = pytest.importorskip("duckdb")
     connection = duckdb.connect(str(tmp_path / "games.duckdb"))
@@ -58,6 +59,7 @@ def test_duckdb(games, expected, tmp_path):
     assert_same(evaluate_batches(reader, like=expected.sketch, **COLUMNS), expected)
 
 
+@pytest.mark.slow
 def test_polars_in_a_stream(games, expected, tmp_path):
     pl = pytest.importorskip("polars")
     games.to_parquet(tmp_path / "games.parquet", row_group_size=999)

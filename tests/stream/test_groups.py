@@ -41,6 +41,7 @@ def run(capsys, *arguments):
     return status, *capsys.readouterr()
 
 
+@pytest.mark.slow
 def test_groups_of_files_are_those_of_a_sketch_in_memory(folder):
     table = _table()
     asked = {"draws": 39, "engine": ENGINE, "sketch": SKETCH, "groups": ["ward", "age"]}
@@ -57,6 +58,7 @@ def test_groups_of_files_are_those_of_a_sketch_in_memory(folder):
     assert expected.verdict.startswith("1 of 7 groups is rejected: ward south")
 
 
+@pytest.mark.slow
 def test_groups_are_told_where_a_path_is_evaluated(folder):
     found = kc.evaluate(folder / "d", "p", target="y", groups="ward", sketch=SKETCH, engine=ENGINE, draws=39)
     assert [g.name for g in found.by_group.rejected] == ["south"]
@@ -74,6 +76,7 @@ def test_groups_of_a_frame_on_dask(folder):
     assert [(g.name, g.n, g.pvalue) for g in found.findings] == [(g.name, g.n, g.pvalue) for g in expected.findings]
 
 
+@pytest.mark.slow
 def test_saved_sums_of_groups_are_merged_and_judged(capsys, folder):
     both = folder / "both.npz"
     day = ("evaluate", folder / "d/a.parquet", "--groups", "ward,age", "--engine", "fourier", "--features", 16)
@@ -94,6 +97,7 @@ def test_saved_sums_of_groups_are_merged_and_judged(capsys, folder):
     assert found["said_no"] == [f"{both}, ward south: p = 0.005 is below 0.01"]
 
 
+@pytest.mark.slow
 def test_sums_with_groups_and_without_are_not_merged(capsys, folder):
     for name, more in (("with", ("--groups", "ward")), ("without", ())):
         asked = (
@@ -123,6 +127,7 @@ def test_sums_with_groups_and_without_are_not_merged(capsys, folder):
     assert "--pool-groups 2: the groups are those of" in err
 
 
+@pytest.mark.slow
 def test_too_many_groups_are_refused_before_the_pass_and_during_it(capsys, folder):
     table = _table().assign(name=[f"id{k}" for k in range(900)])
     late = table.assign(name=np.where(np.arange(900) < 400, "early", table.name))
@@ -142,6 +147,7 @@ def test_too_many_groups_are_refused_before_the_pass_and_during_it(capsys, folde
     assert "--groups y: this is the target" in run(capsys, "evaluate", path, "--one-pass", "--groups", "y")[2]
 
 
+@pytest.mark.slow
 def test_a_limit_of_memory_bounds_the_groups(folder):
     """What was planned is allowed, and groups beyond those that were looked at as far as the rest of it holds them."""
     table = _table(9000)
@@ -160,6 +166,7 @@ def test_a_limit_of_memory_bounds_the_groups(folder):
     assert len(evaluate_files(folder / "late.parquet", memory=10**9, **asked).by_group.findings) == 41
 
 
+@pytest.mark.slow
 def test_groups_of_batches_are_the_same_for_any_engine_and_order():
     pa = pytest.importorskip("pyarrow")
     table = _table().assign(id=np.arange(900))

@@ -96,6 +96,7 @@ def test_a_limit_that_nothing_keeps_is_refused_with_the_least_that_works(make, l
     assert main(["evaluate", str(path), "--memory", least, "--draws", "19"]) == 0
 
 
+@pytest.mark.slow
 def test_what_cannot_go_in_parts_is_refused_before_the_work(tmp_path, capsys):
     path = _table(60_000, folder=tmp_path)
     with np.load(_npz(path), allow_pickle=False) as arrays:

@@ -31,6 +31,7 @@ def test_models_as_columns_of_a_frame(names):
     same(kc.compare(FRAME, names, target="y", draws=99))
 
 
+@pytest.mark.quick_cases(3)
 @pytest.mark.parametrize("kind", ["polars", "lazy", "arrow", "duckdb"])
 def test_models_as_columns_of_other_tables(kind):
     library = pytest.importorskip({"arrow": "pyarrow", "lazy": "polars"}.get(kind, kind))
@@ -44,6 +45,7 @@ def test_models_as_columns_of_other_tables(kind):
     same(kc.compare(made[kind](), ["p_a", "p_b"], target="y", draws=99))
 
 
+@pytest.mark.slow
 def test_models_of_files(tmp_path):
     FRAME.to_csv(tmp_path / "both.csv", index=False)
     (tmp_path / "each").mkdir()
@@ -61,6 +63,7 @@ def test_a_column_that_names_models():
     same(kc.compare(long[["y", "p", "model"]], target="y", predictions="p", model_column="model", draws=99))
 
 
+@pytest.mark.slow
 def test_models_of_several_classes_and_of_numbers():
     rng = np.random.default_rng(3)
     p = rng.dirichlet([1, 1, 1], N)
@@ -132,6 +135,7 @@ def test_rows_have_the_numbers_of_the_table():
         kc.evaluate(frame.assign(p=frame.p.where(frame.index != 31, 7.0)), "p", target="y", drop_missing=True)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unrendered")
 def test_a_page_by_names(tmp_path):
     pytest.importorskip("jinja2")

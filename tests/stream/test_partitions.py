@@ -29,6 +29,7 @@ def table():
     return class_table()
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
 @pytest.mark.parametrize("cuts", [[], [1], [100, 101, 3000]])
 def test_files_give_what_a_sketch_in_memory_gives(tmp_path, table, kind, cuts):
@@ -38,6 +39,7 @@ def test_files_give_what_a_sketch_in_memory_gives(tmp_path, table, kind, cuts):
     assert_same(evaluate_files(cut(frame, tmp_path / "data", cuts, kind=kind), **OPTIONS), expected)
 
 
+@pytest.mark.slow
 def test_row_groups_and_batches_of_any_size(tmp_path, table, monkeypatch):
     frame, y, p = table
     expected = whole(y, p)
@@ -48,6 +50,7 @@ def test_row_groups_and_batches_of_any_size(tmp_path, table, monkeypatch):
         assert_same(evaluate_files(cut(frame, tmp_path / str(group), [777], group=group), **OPTIONS), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [400, 5_000, 2**23])
 def test_blocks_of_csv_of_any_size(tmp_path, table, monkeypatch, size):
     frame, y, p = table
@@ -57,6 +60,7 @@ def test_blocks_of_csv_of_any_size(tmp_path, table, monkeypatch, size):
     assert_same(evaluate_files(cut(frame, tmp_path / "d", [600], kind="csv"), **OPTIONS), whole(y[:1500], p[:1500]))
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None)
 @given(cuts=st.lists(st.integers(0, 400), max_size=4).map(sorted), group=st.integers(20, 400))
 def test_any_partition(tmp_path_factory, cuts, group):
@@ -65,6 +69,7 @@ def test_any_partition(tmp_path_factory, cuts, group):
     assert_same(evaluate_files(data, **OPTIONS), whole(y, p))
 
 
+@pytest.mark.slow
 def test_files_are_numbered_by_name_however_they_are_given(tmp_path, table):
     frame, y, p = table
     data = cut(frame, tmp_path / "data", [2000, 3000])
@@ -169,6 +174,7 @@ def test_lists_of_numbers(tmp_path, table):
     assert_same(found, whole(y, p))
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize(
     ("kind", "turn"), [("logits", np.log), ("log-probabilities", np.log), ("percent", lambda p: 100 * p)]
 )
@@ -204,6 +210,7 @@ def answers(hit, p):
     )
 
 
+@pytest.mark.slow
 def test_top_label_of_text(tmp_path, table):
     frame, _, p = table
     frame["best"], frame["sure"] = np.array(["cat", "dog", "owl"])[p.argmax(axis=1)], p.max(axis=1)
@@ -222,6 +229,7 @@ def test_lens(tmp_path, table):
     assert found.question == "top label"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spread", ["std", pytest.param("variance", marks=pytest.mark.slow)])
 def test_normal_predictions(tmp_path, spread):
     rng = np.random.default_rng(4)
@@ -234,6 +242,7 @@ def test_normal_predictions(tmp_path, spread):
         assert_same(found, expected)
 
 
+@pytest.mark.slow
 def test_vectors(tmp_path):
     rng = np.random.default_rng(5)
     mean, std = rng.normal(size=(800, 2)), rng.uniform(0.5, 2, (800, 2))
@@ -299,6 +308,7 @@ def test_csv_as_people_write_it(tmp_path):
     assert_same(evaluate_files(path, **OPTIONS), whole(y, p))
 
 
+@pytest.mark.slow
 def test_quoted_line_breaks_do_not_end_a_row(tmp_path, monkeypatch):
     frame, y, p = class_table(600)
     frame["note"] = ['a "quoted"\nnote,\n\nof several lines'] * 300 + ["short"] * 300

@@ -34,6 +34,7 @@ def rows_of(p, y=Y):
     return [f"{a},{b}" for a, b in zip(p, y, strict=True)]
 
 
+@pytest.mark.slow
 def test_percent_signs_mean_the_same_in_parts(tmp_path):
     plain, signed = write(tmp_path / "a.csv", rows_of(P)), write(tmp_path / "b.csv", rows_of(SIGNED))
     one, other = (evaluate_files(path, **SKETCH) for path in (plain, signed))
@@ -96,6 +97,7 @@ def test_signs_in_quantiles(tmp_path):
         read_together([write(tmp_path / "b.csv", mixed, "y,q0.1,q0.5,q0.9")], ReadOptions())
 
 
+@pytest.mark.slow
 def test_no_header(tmp_path):
     one = evaluate_files(write(tmp_path / "a.csv", rows_of(P)), **SKETCH)
     other = evaluate_files(write(tmp_path / "b.csv", rows_of(P), header=""), **SKETCH)
@@ -103,6 +105,7 @@ def test_no_header(tmp_path):
     assert "target 2; predictions 1" in other.read
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     "above", ["# model: v3\n# of today\n", "Results\n\n", pytest.param("\n\n", marks=pytest.mark.slow)]
 )

@@ -66,6 +66,7 @@ def test_a_wrong_hazard_is_seen():
     assert test >= 15
 
 
+@pytest.mark.slow
 def test_redrawn_outcomes_are_exchangeable_with_those_seen():
     """With censoring times that are known every member's p-value is uniform: exact for each, whatever the law."""
     rng = np.random.default_rng(8)
@@ -79,6 +80,7 @@ def test_redrawn_outcomes_are_exchangeable_with_those_seen():
         assert np.mean(column <= 0.75) == pytest.approx(0.75, abs=0.13)
 
 
+@pytest.mark.slow
 def test_directions_are_told():
     law, y, _ = one_set(np.random.default_rng(3), 600, 1.5)
     found = evaluate(y, law)
@@ -356,6 +358,7 @@ def test_the_command(table, tmp_path, capsys):
     assert main([*said, "--horizons", "soon"]) == 2
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("null", [(), ("--null", "redraw"), ("--null", "flips")])
 def test_the_gate_looks_at_groups_and_at_p_values_that_draws_can_have(table, tmp_path, capsys, null):
     said = ["survival", str(table), "--duration", "days", *null]

@@ -61,6 +61,7 @@ def test_bets_are_products_of_likelihood_ratios():
     assert bets(hazard, event, slope).e_value == pytest.approx(naive_bets(hazard, event, slope), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_bets_have_mean_one_under_censoring_that_depends_on_the_prediction():
     rng = np.random.default_rng(3)
     slope = np.linspace(-1, 1, 8)

@@ -440,6 +440,7 @@ def bars(ax=None, name="class"):
     return ax
 
 
+@pytest.mark.slow
 def test_the_right_drawing_passes(plt):
     figures = plt.get_fignums()
     check_plot(bars)
@@ -553,7 +554,7 @@ def two_figures(ax=None, name="class"):
     ],
     ids=lambda x: getattr(x, "__name__", ""),
 )
-@pytest.mark.quick_cases(5)
+@pytest.mark.quick_cases(2)
 def test_broken_drawings_are_found(plt, draw, message):
     before = dict(plt.rcParams)
     bites(check_plot, draw, message)

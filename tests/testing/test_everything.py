@@ -35,7 +35,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*not known to be positive defin
 
 
 @every("name", subjects.families())
-@pytest.mark.quick_cases(11)
+@pytest.mark.slow
 def test_every_family(name):
     if importlib.util.find_spec("jax"):
         import jax
@@ -59,7 +59,7 @@ def test_every_metric(name):
 
 
 @every("name", subjects.STATISTICS_CHECKED)
-@pytest.mark.quick_cases(8)
+@pytest.mark.quick_cases(1)
 def test_every_statistic(name):
     statistic, options = subjects.STATISTICS_CHECKED[name]
     testing.check_statistic(statistic, **options)
@@ -72,7 +72,7 @@ def test_every_statistic(name):
         for name in subjects.measures()
     ],
 )
-@pytest.mark.quick_cases(14)
+@pytest.mark.slow
 def test_every_measure(name):
     measure, options = subjects.measures()[name]
     testing.check_measure(measure, **options)
@@ -81,12 +81,13 @@ def test_every_measure(name):
 @every(
     "name", [pytest.param(name, marks=pytest.mark.slow) if name == "consistency" else name for name in subjects.LAWS]
 )
-@pytest.mark.quick_cases(4)
+@pytest.mark.quick_cases(1)
 def test_every_null_law(name):
     law, options = subjects.LAWS[name]
     testing.check_null_law(law, **options)
 
 
+@pytest.mark.quick_cases(2)
 @every("name", subjects.METHODS)
 def test_every_interval_method(name):
     method, options = subjects.METHODS[name]
@@ -111,7 +112,7 @@ def test_every_binning(name):
 
 
 @every("suffix", subjects.READERS)
-@pytest.mark.quick_cases(7)
+@pytest.mark.quick_cases(5)
 def test_every_reader(suffix):
     if suffix in subjects.NEEDS:
         pytest.importorskip(subjects.NEEDS[suffix])
@@ -120,7 +121,7 @@ def test_every_reader(suffix):
 
 
 @every("name", drawings.SUBJECTS)
-@pytest.mark.quick_cases(6)
+@pytest.mark.slow
 def test_every_drawing(name):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("agg")
@@ -146,17 +147,20 @@ def label(value):
     return getattr(value, "__name__", type(value).__name__)
 
 
+@pytest.mark.quick_cases(7)
 @every(("kernel", "family"), OURS, ids=label)
 @every("lengthscale", [0.2, 1.0, 4.0])
 def test_every_closed_form(kernel, family, lengthscale):
     testing.check_closed_form(kernel(lengthscale), BATCHES[family])
 
 
+@pytest.mark.quick_cases(3)
 @every(("kernel", "left", "right"), PAIRS, ids=label)
 def test_every_closed_form_of_two_families(kernel, left, right):
     testing.check_closed_form(kernel(0.8), BATCHES[left], other=BATCHES[right])
 
 
+@pytest.mark.quick_cases(2)
 @every(
     ("kernel", "batch", "rtol"),
     [
@@ -241,6 +245,7 @@ def test_checks_are_public_and_documented():
         assert check.__module__.startswith("kernelcal.testing.")
 
 
+@pytest.mark.slow
 def test_checks_need_neither_pytest_nor_an_extra():
     import subprocess
     import sys

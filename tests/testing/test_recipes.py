@@ -86,6 +86,7 @@ def test_files_are_typed(folder, tmp_path):
     assert out.returncode == 0, out.stdout + out.stderr
 
 
+@pytest.mark.slow
 def test_files_bring_no_extra(folder, architecture):
     modules = ", ".join(Path(name).stem for _, name in FILES)
     code = f"import sys, {modules}; print([m for m in {architecture.EXTRAS!r} if m in sys.modules])"

@@ -102,6 +102,7 @@ def test_the_missing_class_case():
         )
 
 
+@pytest.mark.quick_cases(3)
 @pytest.mark.parametrize("absent", [[0], [2], [0, 1], [1, 2, 3], [4]])
 def test_classes_that_never_occur_change_nothing_else(absent):
     rng = np.random.default_rng(3)

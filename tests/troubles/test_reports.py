@@ -44,6 +44,7 @@ def test_empty_bins_keep_their_place():
     assert "1 of 3 bins empty, not drawn" in found.plot().get_title(loc="left")
 
 
+@pytest.mark.slow
 def test_a_bin_of_one_row_says_how_little_it_tells():
     given, expected = case("fifty-points")
     p = np.r_[0.45, np.linspace(0.51, 1, given["n"] - 1)]
@@ -59,6 +60,7 @@ def test_a_bin_of_one_row_says_how_little_it_tells():
     assert "Bars and numbers: rows in each bin" in page.to_html()
 
 
+@pytest.mark.slow
 def test_mass_on_other_words_is_refused_and_normalised_when_asked():
     given, expected = case("yes-no-mass")
     p = np.tile([given["no_prob"], given["yes_prob"]], (30, 1))
@@ -104,6 +106,7 @@ def test_a_scale_of_a_hundred_is_no_scale_of_ten(tmp_path):
         read([path], ReadOptions(**SCALE))
 
 
+@pytest.mark.slow
 def test_a_report_says_what_was_dropped(tmp_path, capsys):
     path = tmp_path / "answers.csv"
     rng = np.random.default_rng(0)
@@ -116,6 +119,7 @@ def test_a_report_says_what_was_dropped(tmp_path, capsys):
     assert "dropped 2 rows with missing values" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_sources_that_cancel_are_reported_by_group():
     given, expected = case("mixed-sources")
     groups = given["groups"]

@@ -113,6 +113,7 @@ def test_what_is_refused_or_noted_while_reading(tmp_path, capsys):
     assert printed(capsys, "evaluate", str(path), *said)[2] == [WRONG]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [classes, pytest.param(numbers, marks=pytest.mark.slow)])
 def test_a_page(tmp_path, capsys, make):
     pytest.importorskip("jinja2")
@@ -132,6 +133,7 @@ def test_a_page(tmp_path, capsys, make):
     assert not set(places) & set(DROPPED)
 
 
+@pytest.mark.slow
 def test_several_models(tmp_path, capsys):
     rng = np.random.default_rng(0)
     p, y = rng.dirichlet([2, 2, 2], 60), rng.choice(list("abc"), 60)
@@ -153,6 +155,7 @@ def test_several_models(tmp_path, capsys):
     assert {int(n) for n in re.findall(r"\b[Rr]ow (\d+):", page.read_text())} == {WRONG}
 
 
+@pytest.mark.slow
 def test_of_a_random_choice_of_rows_the_numbers_are_those_of_all(monkeypatch):
     pytest.importorskip("jinja2")
     pytest.importorskip("matplotlib")

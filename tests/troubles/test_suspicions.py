@@ -102,7 +102,7 @@ TYPED = (  # the others are typed with the slow tests; in Python all are called
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.quick_cases(5)
+@pytest.mark.quick_cases(2)
 def test_in_python(name):
     _, _, call, sentence, _, cure, right = CASES[name]
     assert said_by(lambda: call(draws=99)).count(sentence) == 1
@@ -112,6 +112,7 @@ def test_in_python(name):
     assert found.test.pvalue > 0.05
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize(
     "name", [name if name in TYPED else pytest.param(name, marks=pytest.mark.slow) for name in CASES]
 )
@@ -143,6 +144,7 @@ def scales(rng, n):
     return (rng.random(n) < p).astype(int), p, np.ceil(10 * p) / 10, np.clip(p.round(1), 0.1, 0.9)
 
 
+@pytest.mark.slow
 def test_rounding_is_named_where_it_matters_and_digits_are_the_cure():
     y, p, up, near = scales(np.random.default_rng(0), 1_500)
     (note,) = (note for note in kc.evaluate(y, up, draws=99).notes if ROUNDED in note)
@@ -154,6 +156,7 @@ def test_rounding_is_named_where_it_matters_and_digits_are_the_cure():
     assert ROUNDED not in " ".join(kc.evaluate(y[:200], near[:200], draws=99).notes)  # no evidence, nothing to say
 
 
+@pytest.mark.slow
 def test_faults_beyond_rounding_and_other_predictions_are_not_excused():
     rng = np.random.default_rng(1)
     y, p, _, _ = scales(rng, 1_500)
@@ -167,6 +170,7 @@ def test_faults_beyond_rounding_and_other_predictions_are_not_excused():
     assert "rounding alone" not in " ".join(found.notes)
 
 
+@pytest.mark.slow
 def test_rounding_in_weights_and_on_the_command_line(tmp_path, capsys):
     y, _, up, _ = scales(np.random.default_rng(2), 1_500)
     path = tmp_path / "a.csv"

@@ -80,6 +80,7 @@ def test_the_level_of_intervals_is_not_that_of_the_verdict():
     assert (lax.interval, lax.to_dict()["alpha"]) == (base.interval, 0.2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "rejects"), [({}, False), ({"confidence_level": 0.8}, False), ({"alpha": 0.2}, True)]
 )
@@ -96,6 +97,7 @@ def test_a_page_has_one_level_for_verdict_and_tables(options, rejects):
     assert f"ask for the level {'20' if rejects else '5'} %" in text
 
 
+@pytest.mark.slow
 def test_explain_names_at_alpha_and_draws_its_band_there():
     rng = np.random.default_rng(0)
     p = rng.uniform(size=300)
@@ -322,6 +324,7 @@ def test_one_column_asks_for_the_positive_class_everywhere():
     assert kc.ece(y, kc.Bernoulli(p, question="top label"), bins=10).name == "ECE, top label"
 
 
+@pytest.mark.slow
 def test_what_accuracy_counts_is_said(tmp_path, capsys):
     y, p = np.repeat([1, 0], [104, 296]), np.full(400, 0.3)
     rows = dict(kc.evaluate(y, p, draws=99).score_rows())
@@ -457,6 +460,7 @@ def test_bins_that_hold_rows_are_a_number():
     assert few.bins_used == 4
 
 
+@pytest.mark.slow
 def test_measurements_are_cut_into_groups():
     rng = np.random.default_rng(0)
     p = rng.uniform(size=700)
@@ -480,6 +484,7 @@ def test_groups_say_all_that_is_wrong_with_them():
     assert "; ".join(words) in re.sub(r"\s+", " ", str(found))
 
 
+@pytest.mark.slow
 def test_equal_rows_are_one_and_have_the_numbers_of_their_file(tmp_path, capsys):
     rng = np.random.default_rng(0)
     p = rng.choice([0.2, 0.5, 0.9], 400)
@@ -537,6 +542,7 @@ def test_one_pass_says_the_direction(power, shift, words):
             assert f"({p.sum():,.1f} expected, {y.sum():,} observed)" in found.verdict
 
 
+@pytest.mark.slow
 def test_one_pass_over_numbers_tells_shift_and_width_apart():
     rng = np.random.default_rng(0)
     mu = rng.normal(size=2000)

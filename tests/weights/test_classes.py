@@ -73,6 +73,7 @@ def test_rows_of_weight_zero_count_nothing():
         assert getattr(result, name) == pytest.approx(getattr(alone, name), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_the_weighted_exact_test_keeps_its_level():
     from scipy.stats import binom
 

@@ -60,6 +60,7 @@ ENGINES: dict[str, tuple[str, Engine]] = {
 }
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize(
     ("estimator", "name"),
     [

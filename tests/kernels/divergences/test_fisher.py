@@ -187,6 +187,7 @@ def grid(mean, factor):
     return z, np.outer(w, w).ravel() / (2 * np.pi)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("correlated", [True, False])
 def test_closed_forms_are_integrals_over_the_base_measure(correlated):
     rng = np.random.default_rng(0)

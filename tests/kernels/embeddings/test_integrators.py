@@ -72,6 +72,7 @@ def test_gauss_legendre_agrees_with_closed_forms(family, unknown, known, all_lay
     assert np.linalg.eigvalsh(found[1])[0] > -1e-12
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize(
     "family", [Normal, Laplace, pytest.param(DiagonalNormal, marks=pytest.mark.slow), MultivariateNormal]
 )
@@ -111,6 +112,7 @@ def test_components_of_different_families_meet_in_their_nodes(integrator, all_la
     np.testing.assert_allclose(found, all_layouts(plan(Gaussian(1.5), mixture), mixture, y), atol=tolerance)
 
 
+@pytest.mark.slow
 def test_nodes_meet_closed_forms_in_a_mixture(all_layouts):
     (normal, y), (laplace, _) = batch(Normal), batch(Laplace)
     mixture = Mixture([0.3, 0.7], [normal, laplace])

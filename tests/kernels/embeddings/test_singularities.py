@@ -45,6 +45,7 @@ def test_laplacian_under_laplace_near_equal_scales(z):
         np.testing.assert_allclose(laplace_mean(0.3, 0.3 * (1 + e), z), laplaces(0.3, [0.3 * (1 + e)], z), rtol=1e-11)
 
 
+@pytest.mark.quick_cases(7)
 @pytest.mark.parametrize("z", DISTANCES)
 def test_laplacian_under_two_laplaces_near_every_coincidence(z):
     for e in CLOSING_IN[::2]:
@@ -106,7 +107,7 @@ def normal_expectation(kind, std, distance):
 
 @pytest.mark.parametrize("kind", [Laplacian, Matern32, Matern52])
 @pytest.mark.parametrize("std", [1e-8, 1e-3, 0.1, 1.0, 4.0, 30.0, 1e3, 1e6])
-@pytest.mark.quick_cases(8)
+@pytest.mark.quick_cases(4)
 def test_kernels_with_a_kink_under_normal_at_all_ratios(kind, std):
     p = Normal([0.0], std)
     ratios = [0.0, 1e-10, 1e-3, 0.5, 1.0, 2.0, 5.0, 20.0, 35.0]
@@ -118,6 +119,7 @@ def test_kernels_with_a_kink_under_normal_at_all_ratios(kind, std):
     np.testing.assert_allclose(crossed, true, rtol=1e-11, atol=1e-300)
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("kind", [Laplacian, Matern32, Matern52])
 def test_the_ranges_of_the_tilted_moments_meet(kind):
     """On both sides of s = t, where the tilted mean is 0, and of s - t = 5, where the continued fraction starts."""
@@ -157,6 +159,7 @@ def normal_and_laplace(std, scale, z):
         return float((a * first(a) - b * first(b)) / (a**2 - b**2))
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("std", [0.01, 0.5, 3.0, 8.0])
 def test_laplacian_under_normal_and_laplace_near_equal_scales(std):
     p = Normal([0.0], std)

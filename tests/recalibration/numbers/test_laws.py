@@ -15,6 +15,7 @@ FAMILIES = {
 }
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("family", "weighted"),
     [

@@ -69,6 +69,7 @@ def _by_name(found):
     return {(g.column, g.name): g for g in found.findings}
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_figures_are_those_of_evaluate(kind):
     y, batch, groups = _rows(kind)
@@ -154,6 +155,7 @@ def test_pvalues_are_those_of_a_step_down_by_hand():
     assert {key: g.pvalue for key, g in found.items()} == pytest.approx(expected)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("kind", [pytest.param("one probability", marks=pytest.mark.slow), "classes", "numbers"])
 def test_parts_in_any_order_are_as_one_batch(kind, tmp_path):
     y, batch, groups = _rows(kind)
@@ -313,6 +315,7 @@ def test_many_classes_hold_no_second_moments_of_groups():
     assert found.interval.root == pytest.approx(plain.interval.root)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runs", [20, pytest.param(300, marks=pytest.mark.slow)])
 def test_any_calibrated_group_is_rejected_as_rarely_as_the_level(runs):
     """Two columns that share rows; the rows of one site are wrong, and all other groups of that column are right."""

@@ -111,6 +111,7 @@ def test_calibrated_counts_lie_inside_as_often_as_promised(n, bins):
     assert out <= stats.binom(200, 0.1).ppf(0.999)
 
 
+@pytest.mark.slow
 def test_the_band_is_not_needlessly_wide():
     rng = np.random.default_rng(5)
     probability = np.full(10, 0.1)

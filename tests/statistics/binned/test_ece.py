@@ -192,7 +192,7 @@ BINNINGS = [UniformBins(10), UniformBins(3, closed="left"), EqualMassBins(4), Me
     ],
 )
 @given(data=data, seed=st.integers(0, 99))
-@pytest.mark.quick_cases(2)
+@pytest.mark.slow
 def test_properties(binning, question, data, seed):
     p, y, w = data
     statistic = ECE(question=question, bins=binning)

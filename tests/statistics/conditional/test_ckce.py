@@ -399,6 +399,7 @@ def test_resolved_keeps_kernels_and_lambda_for_other_rows():
 # tests and the claim of the paper
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"engine": kc.RandomFourier(10)}, {"regularization": "cross-validation"}])
 def test_the_exact_test_keeps_its_level_and_has_power(options):
     rng, repetitions, rejected = np.random.default_rng(11), 300, 0
@@ -424,6 +425,7 @@ def test_the_observed_value_of_a_test_is_the_estimate():
     assert kc.calibration_test(y, p, statistic=JKCE(), null="saddlepoint").pvalue > 0.01
 
 
+@pytest.mark.slow
 def test_ckce_stays_where_jkce_follows_the_predictions():
     """Moskvichev 2025, Sec. 5.2: f(x) = sigmoid(5 x) where the truth is sigmoid(x), x at other places."""
     rng, found = np.random.default_rng(0), []

@@ -58,6 +58,7 @@ def test_neighbouring_ranks_are_joined():
     assert len(rank_histogram(y, kc.Samples(rng.normal(size=(100, 60)))).counts) == 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [pytest.param("ranks", marks=pytest.mark.slow), "ties"])
 def test_calibrated_ensembles_lie_inside_as_often_as_promised(kind):
     rng = np.random.default_rng(len(kind))
@@ -79,6 +80,7 @@ def test_a_narrow_ensemble_is_outside():
     assert found.band.high[0] < found.counts[0]
 
 
+@pytest.mark.slow
 def test_curve_band_against_binomial_tails_and_draws():
     curve = quantile_calibration(np.zeros(80), kc.Normal(np.zeros(80), 1.0), levels=[0.9, 0.1, 0.5])
     band = curve.band(0.9, 199)

@@ -33,7 +33,7 @@ def values_at(batch, y, places):
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-@pytest.mark.quick_cases(3)
+@pytest.mark.quick_cases(2)
 def test_redrawn_values_are_those_of_redrawn_targets(name):
     batch = FAMILIES[name]
     y = np.ceil(batch.sample(rng=4)[0]) if batch.counts else batch.sample(rng=4)[0]
@@ -158,6 +158,7 @@ def flat(n, rng):
     return stats.uniform.rvs(size=n, random_state=rng), kc.Uniform(np.zeros(n), 1.0)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("make", [rare, ensembles])
 @pytest.mark.parametrize("repetitions", [20, pytest.param(400, marks=pytest.mark.slow)])
 def test_bands_hold_calibrated_data(make, repetitions):

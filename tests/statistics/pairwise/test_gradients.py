@@ -57,7 +57,7 @@ SLOW_JAX = pytest.param(jax_gradient, marks=pytest.mark.slow)
 
 @pytest.mark.parametrize("gradient", [torch_gradient, SLOW_JAX], ids=["torch", "jax"])
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: type(k).__name__)
-@pytest.mark.quick_cases(3)
+@pytest.mark.quick_cases(2)
 def test_every_kernel(kernel, gradient):
     x, y = logits()
 

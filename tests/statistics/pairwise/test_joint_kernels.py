@@ -100,6 +100,7 @@ def test_saddlepoint_has_the_moments_of_all_outcomes():
     assert null.third == pytest.approx(weights @ sums**3, rel=1e-10)
 
 
+@pytest.mark.slow
 def test_saddlepoint_of_many_rows_has_the_exact_variance():
     """Above 1,500 rows times classes the variance comes from one pass, here beside the sum over all pairs of labels."""
     _, p = data(520, seed=3)
@@ -166,6 +167,7 @@ def test_intervals_hold_the_estimate(method):
     assert found.lower <= max(found.estimate, 0) <= found.upper
 
 
+@pytest.mark.slow
 def test_two_classes_are_one_product_so_that_a_scan_serves_them():
     rng = np.random.default_rng(0)
     p, y = rng.random(1500), rng.integers(0, 2, 1500)

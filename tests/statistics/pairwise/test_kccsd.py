@@ -200,7 +200,7 @@ def written_out(name):
 
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("shape", ["numbers", "vectors", "matrix"])
-@pytest.mark.quick_cases(7)
+@pytest.mark.quick_cases(3)
 def test_inner_products_equal_those_by_differentiation(name, shape):
     y, batch = numbers(6) if shape == "numbers" else vectors(6)
     rng = np.random.default_rng(5)
@@ -576,6 +576,7 @@ def test_rejections_of_calibrated_and_of_shifted_models():
     assert rejected[0.6] >= 54
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [1, 5])
 def test_scores_alone_keep_the_level_though_targets_choose_the_kernels(d):
     rng, rejected, size = np.random.default_rng(d), 0, 200
@@ -586,6 +587,7 @@ def test_scores_alone_keep_the_level_though_targets_choose_the_kernels(d):
     assert rejected <= stats.binom.isf(1e-4, size, 0.05)
 
 
+@pytest.mark.slow
 def test_proportions_of_modes_far_apart_are_not_seen():
     """The blindness that the docs speak of: the scores of both mixtures agree where the targets lie."""
     rng = np.random.default_rng(0)

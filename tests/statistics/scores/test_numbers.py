@@ -101,6 +101,7 @@ def test_pinball_takes_the_smallest_value_that_reaches_the_level():
     assert pinball_loss([5.0], Samples([[1.0, 2.0]]), levels=[0.5, 0.51]).losses == pytest.approx([2.0, 1.53])
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize(
     "batch",
     [

@@ -122,7 +122,7 @@ SLOW = (  # of shapes of one kind some are enough every time
 @pytest.mark.parametrize(
     "kind", [pytest.param(kind, marks=pytest.mark.slow) if kind in SLOW else kind for kind in KINDS]
 )
-@pytest.mark.quick_cases(4)
+@pytest.mark.quick_cases(2)
 def test_no_word_is_the_opposite_of_the_truth(kind):
     spoken, unfounded = [], 0
     p, q = KINDS[kind](np.random.default_rng(0), 20_000)
@@ -155,6 +155,7 @@ def test_no_word_is_the_opposite_of_the_truth(kind):
         assert "no single direction" in " ".join(text) or slope < 0.98
 
 
+@pytest.mark.slow
 def test_a_shift_of_rare_events_is_no_confidence_and_a_true_slope_is():
     """Four cases in which the sign of the slope about log odds 0 says the contrary."""
     rng = np.random.default_rng(1)

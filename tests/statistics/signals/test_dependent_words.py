@@ -100,6 +100,7 @@ CALIBRATED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case",
     [pytest.param(case, marks=pytest.mark.slow) if case == "one probability" else case for case in CALIBRATED],
@@ -139,6 +140,7 @@ def said(y, batch, of, words):
     return result.pvalue <= 0.05, {word for word in words if any(word in one for one in result.directions)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [pytest.param("over-confident", marks=pytest.mark.slow), "too narrow"])
 def test_the_right_direction_alone_is_said_of_clusters(case):
     """Before, shocks that clusters shared were told as a shift beside it: of 60 narrow sets in 18."""

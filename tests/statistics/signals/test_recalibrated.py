@@ -59,6 +59,7 @@ def test_weights_that_repeat_rows_change_the_error_and_not_the_slope():
     assert twice.error == pytest.approx(once.error, rel=1e-2)
 
 
+@pytest.mark.slow
 def test_the_interval_covers_the_slope():
     """200 data sets: 95 % intervals hold the slope as often as the binomial law allows."""
     inside = 0

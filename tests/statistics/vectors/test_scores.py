@@ -94,6 +94,7 @@ def test_energy_score_of_one_component_is_the_crps():
     assert energy_score([1.1], numbers[0]) == kc.crps([1.1], numbers[0])
 
 
+@pytest.mark.slow
 def test_scores_of_normals_are_those_of_many_draws():
     y, _, _ = ensemble()
     law = kc.MultivariateNormal(np.zeros((6, 3)), COVARIANCE)
