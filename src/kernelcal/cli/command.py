@@ -5,6 +5,8 @@ What a command takes is imported once it was typed: help and wrong names are ans
 
 from __future__ import annotations
 
+import argparse
+import gc
 import sys
 from collections.abc import Sequence
 
@@ -18,9 +20,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status: 0 fine, 1 a gate said no, 2 wrong use or input, 3 fault inside."""
 
     def work() -> int:
-        options = argument_parser().parse_args(arguments)
+        options = _parsed(arguments)
         options.said = [*(sys.argv[1:] if arguments is None else arguments)]
         status: int = options.runs(options)
         return status
 
     return ended(work)
+
+
+def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Parse, which imports the command: a seventh of that would be the search for garbage, of which there is none."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return argument_parser().parse_args(arguments)
+    finally:
+        if collecting:
+            gc.enable()
