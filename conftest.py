@@ -36,7 +36,7 @@ EXAMPLES = {
     "src/kernelcal/torchmetrics": "torchmetrics",
 }
 SLOW_PAGES = {"comparing_models", "engines", "gradients", "large_data", "simulation_based_inference"}
-SLOW_PAGES |= {"numbers", "recalibrate", "report", "scores"}
+SLOW_PAGES |= {"numbers", "recalibrate", "report", "scores", "subgroups", "survival", "train"}
 MAKERS = ("make_gallery", "make_notebooks", "make_pictures", "make_reports")
 collect_ignore = ["docs/conf.py", "docs/related.py", "docs/gallery", *(f"docs/{maker}.py" for maker in MAKERS)]
 LEFT_OUT = [place for place, extra in EXAMPLES.items() if find_spec(extra) is None]

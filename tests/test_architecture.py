@@ -77,9 +77,17 @@ PACKAGES = {name for name, path in MODULES.items() if path.name == "__init__.py"
 ROOMS = sorted({path.parent for path in MODULES.values()})
 
 
+def _statements(node):
+    """All statements below one, without the expressions in them, which are most of a tree."""
+    for part in ("body", "orelse", "handlers", "finalbody", "cases"):
+        for statement in getattr(node, part, ()):
+            yield statement
+            yield from _statements(statement)
+
+
 def _imported(path):
     """Modules and packages that a file imports, inside functions and for the type checker too."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in _statements(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "kernelcal":
             for alias in node.names:
                 inner = f"{node.module}.{alias.name}"

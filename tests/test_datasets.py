@@ -38,7 +38,7 @@ def test_expected_calibration_error_by_quadrature(model):
 
 
 @each_model
-@pytest.mark.quick_cases(1)
+@pytest.mark.slow
 def test_mean_total_variation_by_quadrature(model):
     total = model.alpha.sum()
 

@@ -51,6 +51,7 @@ def test_evaluate_says_what_it_read_and_then_the_table(capsys, honest):
     assert "No evidence against calibration" in out
 
 
+@pytest.mark.slow
 def test_the_figures_are_those_of_the_library(capsys, bold):
     status, out, _ = run(capsys, "evaluate", bold, "--json")
     assert status == 0
@@ -88,6 +89,7 @@ def test_fail_below_is_for_pipelines(capsys, honest, bold, command):
     assert run(capsys, command, honest, bold, "--fail-below", "0.05", *DRAWS)[0] == 1
 
 
+@pytest.mark.slow
 def test_several_files_one_after_the_other(capsys, honest, bold):
     status, out, _ = run(capsys, "evaluate", honest, bold, *DRAWS)
     assert status == 0
@@ -327,6 +329,7 @@ def numbers(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_evaluate_numbers(capsys, numbers):
     status, out, err = run(capsys, "evaluate", str(numbers), "--mean", "mu", "--std", "sd")
     assert (status, err) == (0, "")
@@ -519,6 +522,7 @@ def three(tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_compare_says_what_it_read_what_it_costs_and_then_the_tables(capsys, three):
     status, out, err = run(capsys, "compare", *three, *DRAWS)
     assert (status, err) == (0, "")
@@ -550,6 +554,7 @@ def test_compare_gives_the_figures_of_the_library(capsys, three):
     assert list(found["read"]) == ["fair", "bold", "meek"]
 
 
+@pytest.mark.slow
 def test_compare_one_table_of_models_with_names_of_rows(capsys, tmp_path):
     rng = np.random.default_rng(0)
     p = rng.uniform(size=60)
@@ -584,7 +589,7 @@ def test_compare_numbers(capsys, tmp_path):
     assert "in 90 %" in out
 
 
-@pytest.mark.quick_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf", "PNG"])
 def test_compare_draws_a_picture(capsys, three, tmp_path, suffix):
     pytest.importorskip("matplotlib").use("Agg")
@@ -596,6 +601,7 @@ def test_compare_draws_a_picture(capsys, three, tmp_path, suffix):
     assert sorted(p.name for p in tmp_path.iterdir() if "part" in p.name) == []
 
 
+@pytest.mark.slow
 def test_a_picture_takes_the_place_of_another_at_once(capsys, three, tmp_path):
     pytest.importorskip("matplotlib").use("Agg")
     path = tmp_path / "a.png"
@@ -606,6 +612,7 @@ def test_a_picture_takes_the_place_of_another_at_once(capsys, three, tmp_path):
     assert path.read_bytes()[:4] == b"\x89PNG"
 
 
+@pytest.mark.slow
 def test_a_picture_is_no_part_of_the_json(capsys, three, tmp_path):
     pytest.importorskip("matplotlib").use("Agg")
     status, out, err = run(capsys, "compare", *three, "--plot", str(tmp_path / "a.png"), "--json", *DRAWS)
@@ -614,6 +621,7 @@ def test_a_picture_is_no_part_of_the_json(capsys, three, tmp_path):
     assert err == f"wrote {tmp_path / 'a.png'}\n"
 
 
+@pytest.mark.slow
 def test_a_picture_that_fails_leaves_nothing_behind(capsys, three, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib").use("Agg")
     from matplotlib.figure import Figure

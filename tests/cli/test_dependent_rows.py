@@ -279,6 +279,7 @@ def test_columns_of_subjects_that_cannot_be_read_do_no_harm(here, capsys):
     assert run(capsys, "evaluate", "a.npz", "--clusters", "patient")[0] == 2
 
 
+@pytest.mark.slow
 def test_files_in_parts_say_where_neighbours_deviate_alike(here, capsys):
     pytest.importorskip("pyarrow")
     x = np.zeros(400)

@@ -119,6 +119,7 @@ def test_within_is_asked_everywhere(capsys, command):
     assert (status, err) == (2, "kernelcal: within must be a positive number, such as 0.05 of probability, got -1.0\n")
 
 
+@pytest.mark.slow
 def test_within_on_a_page_of_one_model(capsys):
     pytest.importorskip("jinja2")
     status, out, _ = run(capsys, "report honest.csv -o page.html --within 0.1 --json")
@@ -167,7 +168,7 @@ def test_a_gate_without_anything_to_look_at_is_no_yes(capsys, folder):
     assert "the error has no confidence interval here" in err
 
 
-@pytest.mark.quick_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["models", "models/*.csv", "models/honest.csv models/bold.csv"])
 def test_a_folder_is_a_file_a_model_in_comparisons(capsys, name):
     status, out, _ = run(capsys, f"compare {name} --json")

@@ -14,7 +14,7 @@ PAGE = (ROOT / "docs" / "howto" / "clinical.rst").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"code-block:: console\n\n((?:   .*\n|\n)+)", PAGE)
 
 
-@pytest.mark.quick_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
 def test_the_page_shows_what_is_printed(block, tmp_path, monkeypatch, capsys):
     command, *shown = [line[3:] for line in block.rstrip().split("\n")]

@@ -149,6 +149,7 @@ def test_stated_confidence_of_zero_is_proof(capsys, data_folder):
     assert "predicted probability of exactly 0" in found["notes"][0]
 
 
+@pytest.mark.slow
 def test_flattened_predictions_are_under_confident(capsys, data_folder, tmp_path):
     """The over-confident network, divided by 3 in its logits, and with names of the classes in the file."""
     arrays = np.load(data_folder / RIGHT["wideresnet"][0])

@@ -55,6 +55,7 @@ def test_integer_samples(scoringutils):
     assert result.pit_pvalue <= 0.01
 
 
+@pytest.mark.slow
 def test_binary_forecasts(scoringutils):
     frame = scoringutils("binary")
     result = kc.evaluate(frame["observed"].astype(str).astype(float).to_numpy(), frame["predicted"].to_numpy(float))

@@ -151,6 +151,7 @@ def test_rows_without_outcomes_are_repaired(capsys, tmp_path):
     assert fixed.read_text().splitlines()[0] == "id,cat,dog,owl,site"
 
 
+@pytest.mark.slow
 def test_gates_clusters_and_json(capsys, tmp_path):
     first = classes(tmp_path / "a.csv", 200, 1)
     status, out, _ = run(capsys, first, "--clusters", "site", "--method", "temperature", "--json", *FEW)
@@ -167,6 +168,7 @@ def test_gates_clusters_and_json(capsys, tmp_path):
     assert run(capsys, first, "--fail-unless-better", "--method", "identity", *FEW)[0] == 1
 
 
+@pytest.mark.slow
 def test_gates_that_could_not_say_no(capsys, tmp_path):
     """99 draws make no p-value below .01: more are made for the gate, or it is refused; JSON tells what said no."""
     first = classes(tmp_path / "a.csv", 300, 1)

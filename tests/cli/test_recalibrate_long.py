@@ -132,7 +132,7 @@ def test_a_long_table_is_written_in_its_own_layout(kind, tmp_path, monkeypatch, 
     assert found["pvalue"] == expected.pvalue
 
 
-@pytest.mark.quick_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", ["quantiles", "categories", *(pytest.param(k, marks=pytest.mark.slow) for k in ("hub", "sums"))]
 )

@@ -79,7 +79,7 @@ def test_all_models_share_the_median_of_their_lengthscales(found):
     assert gaussian.lengthscale == pytest.approx(np.sqrt(2) * np.median(medians), rel=1e-9)  # of the pairs (1 - p, p)
 
 
-@pytest.mark.quick_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("data", [binary, classes])
 def test_every_figure_is_that_of_its_own_function(data):
     y, models = data()
@@ -156,6 +156,7 @@ def test_the_order_of_the_models_does_not_change_the_result(found):
         assert one[part] == other[part], part
 
 
+@pytest.mark.slow
 def test_the_seed_alone_decides_the_draws(found):
     y, models, result = found
     again, other = kc.compare(y, models, **DRAWS), kc.compare(y, models, rng=1, **DRAWS)
@@ -350,6 +351,7 @@ def test_a_lens_asks_every_model():
         kc.compare(y, models, lens=kc.ClassWise(), **DRAWS)
 
 
+@pytest.mark.slow
 def test_a_lens_that_makes_other_targets_for_every_model_compares_scores_of_their_own():
     rng = np.random.default_rng(0)
     p = rng.dirichlet(np.ones(3), 100)
@@ -733,7 +735,7 @@ def test_each_model_is_prepared_once_for_the_skce_and_once_for_its_test(monkeypa
     assert sorted(prepared) == [1, 1, 2, 2]  # kernels
 
 
-@pytest.mark.quick_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("data", [binary, classes, numbers])
 def test_the_test_of_a_model_is_that_of_evaluate(data):
     """Kernels are shared by the models, but the lengthscales of the exact test, and its notes, are a model's own."""

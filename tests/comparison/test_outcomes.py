@@ -23,6 +23,7 @@ def test_an_outcome_a_model():
         kc.compare({"a": y["a"]}, c, draws=99)
 
 
+@pytest.mark.slow
 def test_scores_are_compared_row_by_row_each_with_its_own_outcome():
     rng = np.random.default_rng(1)
     c = {"a": rng.uniform(0.5, 1, 200), "b": rng.uniform(0.5, 1, 200)}
@@ -44,6 +45,7 @@ def test_scores_are_compared_row_by_row_each_with_its_own_outcome():
     assert lens.difference("Brier", "a", "b").measure == "Brier"
 
 
+@pytest.mark.slow
 def test_rows_of_one_subject_are_allowed_for():
     rng = np.random.default_rng(2)
     c = {name: np.repeat(rng.uniform(0.5, 1, 40), 5) for name in "ab"}

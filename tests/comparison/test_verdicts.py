@@ -33,7 +33,7 @@ def sentences(y, some):
     return result, [result.verdict, " ".join([page.heading, *page.sentences])]
 
 
-@pytest.mark.quick_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("names", list(itertools.combinations(["zero", "sharp", "shy", "both"], 3)))
 def test_no_infinite_score_is_praised_and_the_best_is_named(names):
     y, found = models(0)
@@ -65,6 +65,7 @@ def test_all_infinite_scores_have_no_best():
         assert "is infinite: an outcome had probability 0." in text
 
 
+@pytest.mark.slow
 def test_of_tied_models_the_best_log_score_is_named():
     p = np.random.default_rng(1).uniform(0.02, 0.98, N)
     y, near = models(1)[0], {"one": p, "two": 0.98 * p + 0.01, "three": 0.97 * p + 0.01}

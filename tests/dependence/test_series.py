@@ -49,7 +49,7 @@ def test_one_series_few_times_and_clusters_are_not_looked_at():
     assert suspicious_series(predictions[early], y[early], rows) == ()
 
 
-@pytest.mark.quick_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", [1, 4])
 def test_false_alarms_are_about_one_in_a_hundred(steps):
     """120 data sets of series without a shared part, all off by the same: at 1 % more than 5 have probability 0.002."""

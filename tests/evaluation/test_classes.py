@@ -128,6 +128,7 @@ def test_smallest_inputs(n):
     assert 0 < result.pvalue <= 1
 
 
+@pytest.mark.slow
 def test_what_looks_like_a_mistake_is_said():
     rng = np.random.default_rng(0)
     p = rng.beta(0.3, 0.3, 300)

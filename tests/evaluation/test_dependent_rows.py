@@ -138,6 +138,7 @@ def test_few_clusters_leave_out_the_interval_and_keep_the_test():
     assert found.pvalue == kc.calibration_test(y[:24], predictions[:24], draws=99, clusters=few).pvalue
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unrendered")
 def test_several_models_on_one_page_are_each_tested_as_dependent_rows():
     y, p = SUBJECTS["event"]

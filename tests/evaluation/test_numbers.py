@@ -46,6 +46,7 @@ def test_every_family_is_evaluated(name):
     assert "<table" in result._repr_html_()
 
 
+@pytest.mark.slow
 def test_draws_are_evaluated_by_swapping():
     draws = MEAN[:, None] + STD[:, None] * RNG.normal(size=(N, 20))
     result = kc.evaluate(MEAN + STD * RNG.normal(size=N), kc.Samples(draws))
@@ -87,6 +88,7 @@ def test_many_rows_use_blocks(monkeypatch):
     assert result.skce.options["block_size"] == 50
 
 
+@pytest.mark.slow
 def test_a_standard_deviation_that_is_a_variance():
     std = np.random.default_rng(0).uniform(0.1, 0.4, 200)
     y = std * np.random.default_rng(1).normal(size=200)
@@ -107,6 +109,7 @@ def test_a_variance_is_noticed_where_the_mean_square_alone_does_not_tell():
     assert any("were variances passed as std?" in note for note in number_suspicions(Case(y, given)))
 
 
+@pytest.mark.slow
 def test_a_right_model_is_rarely_suspected():
     """At most exp(-5) = 0.7 % of data sets for each of two readings; 2,000 data sets, binomial bound at 1e-4."""
     rng, fired = np.random.default_rng(0), 0
@@ -152,6 +155,7 @@ def test_torch_predictions_are_evaluated():
     assert there.pvalue == kc.evaluate(y, FAMILIES["normal"]).pvalue
 
 
+@pytest.mark.slow
 def test_ensembles_whose_members_agree():
     """No spread, not even by rounding: no astronomic number of standard deviations."""
     y = MEAN + STD
@@ -200,6 +204,7 @@ def test_weighted_draws_have_scores_but_no_test():
     assert result.crps > 0
 
 
+@pytest.mark.slow
 def test_the_settings_of_the_draws_reach_the_pit_test():
     y = MEAN + 2 * STD * np.random.default_rng(3).normal(size=N)
     assert kc.evaluate(y, FAMILIES["normal"], draws=199).pit_pvalue == 1 / 200

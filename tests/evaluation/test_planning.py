@@ -121,6 +121,7 @@ def test_a_told_engine_takes_all_rows_where_blocks_would_be_chosen(monkeypatch):
     assert kc.evaluate(y, p, draws=19, engine=kc.ExactPairs()).estimate.estimator == "unbiased"
 
 
+@pytest.mark.slow
 def test_more_rows_draws_and_classes_take_longer():
     rows = [plan(_classes(n, 3)[1]).seconds for n in (100, 400, 1600)]
     assert rows == sorted(rows)
@@ -183,6 +184,7 @@ def test_command_line_plan(file, capsys):
     assert main(["evaluate", file, "--plan", "--fail-below", "0.05"]) == 0
 
 
+@pytest.mark.slow
 def test_long_work_is_said_in_a_line(file, capsys, monkeypatch):
     import importlib
 

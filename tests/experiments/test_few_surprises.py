@@ -98,7 +98,7 @@ def test_the_level_at_the_bound_and_the_coverage(scripts, words, method):
     assert found[:, 1:3].sum() <= binom.ppf(0.999, many, 0.05)
 
 
-@pytest.mark.quick_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words", ["nearly sure, .002 apart, n = 60", "3 classes, .99 and .95", "five models of numbers, n = 10"]
 )

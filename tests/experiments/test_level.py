@@ -130,6 +130,7 @@ def test_warnings_and_refusals_are_set_apart(scripts):
     assert many.pvalues.min() >= 0.5
 
 
+@pytest.mark.slow
 def test_a_model_that_is_not_calibrated_is_noticed(scripts):
     def data(rng, n):
         p = rng.random(n)

@@ -63,6 +63,7 @@ def test_detectors_of_the_loss_call_harder_cases_drift_and_the_monitor_does_not(
         assert lines["ADWIN"][3:5] == ["0.00", "1.00"]
 
 
+@pytest.mark.slow
 def test_run_lengths_are_counted_to_the_end(run, monkeypatch):
     monkeypatch.setattr(run, "SHORT", 100)
     monkeypatch.setattr(run, "LONG", 1000)

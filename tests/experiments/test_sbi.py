@@ -53,6 +53,7 @@ def test_score_of_the_simulator_is_the_gradient_of_its_log_posterior(scripts):
         np.testing.assert_allclose(simulator.posterior_score(theta, x)[:, k], slope, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_rejection_draws_from_the_posterior(scripts):
     """Ranks of the true value among its draws are uniform, for two functions of theta."""
     simulator, rng = scripts.simulator, np.random.default_rng(1)

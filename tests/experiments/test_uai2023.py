@@ -198,6 +198,7 @@ def test_skce_of_draws_is_that_of_the_formula(scripts):
     assert float(statistic(y, predictions)) == pytest.approx(total / 30, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_tables_are_written(scripts, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(scripts.common, "TABLES", tmp_path)
     simulate = scripts.rates.simulate

@@ -119,6 +119,7 @@ def test_what_rows_add_by_loops_over_pairs_of_independent_rows(rows):
     assert sum(part.contribution for part in found.classes) == pytest.approx(wanted.sum())
 
 
+@pytest.mark.slow
 def test_groups_of_several_classes_are_tested_in_sets_of_independent_rows():
     rng = np.random.default_rng(4)
     p = rng.dirichlet([1, 1, 1], 120)

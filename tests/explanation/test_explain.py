@@ -121,6 +121,7 @@ def test_the_witness_of_weighted_numbers_of_which_some_have_no_spread():
     np.testing.assert_allclose(found.sd**2, np.outer(k**2 @ (w**2 * v), [1, 2]) / 1600, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_contributions_of_rows_classes_and_groups_sum_to_the_error():
     y, p = several_classes(80, 4, 2, 1.5)
     w = np.random.default_rng(1).uniform(0, 2, 80)

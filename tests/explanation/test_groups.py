@@ -106,6 +106,7 @@ def test_what_others_do_does_not_help_a_group():
         assert (found >= 1 / 60).all()
 
 
+@pytest.mark.slow
 def test_every_group_has_the_family_of_a_test_of_its_own():
     """Members of a group are those of the test of its rows, for the same draws and lengthscales."""
     rng = np.random.default_rng(3)
@@ -329,6 +330,7 @@ def test_groups_that_cannot_be_used(groups, message):
         explain(np.arange(10) % 2, np.full(10, 0.5), groups=groups)
 
 
+@pytest.mark.slow
 def test_numbers_are_cut_at_their_quartiles_and_it_is_said():
     rng = np.random.default_rng(0)
     age = rng.integers(18, 90, 700)

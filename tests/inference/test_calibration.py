@@ -53,6 +53,7 @@ def test_direction_names_the_class():
     assert any(f"({expected:,.1f} expected, {observed:,} observed)" in words for words in result.directions)
 
 
+@pytest.mark.slow
 def test_no_single_direction():
     rng = np.random.default_rng(3)
     p = rng.uniform(0.3, 0.7, 3000)

@@ -76,6 +76,7 @@ def test_weights_leave_sums_of_widths_without_bias():
     np.testing.assert_allclose(columns[:, 1], 3 * np.bincount(case.rows.clusters, case.weights))
 
 
+@pytest.mark.slow
 def test_an_error_that_all_clusters_have_is_no_difference_between_them():
     """The gate is for clusters that differ: it opened for slopes, and their test lost a quarter of its power."""
     opened = 0
@@ -127,6 +128,7 @@ def test_one_step_forecasts_are_tested_as_they_are():
     assert "exact" not in said.null
 
 
+@pytest.mark.slow
 def test_overlapping_forecasts_are_redrawn_and_thinned():
     y, mean, sd = overlapping(np.random.default_rng(3), 200, 8)
     batch = kc.Normal(mean, sd)

@@ -133,6 +133,7 @@ def test_the_printed_estimate_leaves_out_what_the_interval_does(kind):
     assert any("are left out of the estimate" in note for note in found.notes)
 
 
+@pytest.mark.slow
 def test_the_estimate_is_unbiased_where_that_of_all_pairs_is_not():
     rng, found = np.random.default_rng(3), []
     for _ in range(200):

@@ -172,6 +172,7 @@ def test_the_strongest_place_is_said_in_words(kind, sign):
     assert f"over all {result.given.places:,} places)" in first
 
 
+@pytest.mark.slow
 def test_places_that_only_show_an_error_of_all_rows_are_said_to_be_no_exception():
     rng = np.random.default_rng(3)
     given = columns(rng)
@@ -358,6 +359,7 @@ def test_rows_of_weight_zero_have_no_say():
     assert values[0] == pytest.approx(values[1])
 
 
+@pytest.mark.slow
 def test_profiles_have_the_gap_of_every_range_and_a_band():
     rng = np.random.default_rng(9)
     given = columns(rng)
@@ -436,6 +438,7 @@ def test_densities_known_by_their_scores_are_refused():
         kc.evaluate(y, score, given=y[::-1])
 
 
+@pytest.mark.slow
 def test_a_lens_asks_its_question_given_the_columns():
     rng = np.random.default_rng(7)
     given = columns(rng)

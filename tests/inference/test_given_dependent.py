@@ -80,6 +80,7 @@ def test_columns_join_the_test_of_dependent_rows(how, kind):
     assert explained.given.pvalue == result.given.pvalue
 
 
+@pytest.mark.slow
 def test_values_that_were_not_kept_are_made_again_from_the_same_draws(monkeypatch):
     rng = np.random.default_rng(2)
     g, mean, of = in_clusters(rng, 30, 4, 0.3)
@@ -173,6 +174,7 @@ def test_places_of_clusters_that_differ_by_more_than_a_shift_take_the_larger_p_v
     assert found.given.pvalue >= least.min()
 
 
+@pytest.mark.slow
 def test_an_error_in_a_column_is_seen_in_dependent_rows():
     rng = np.random.default_rng(7)
     g, mean, of = in_clusters(rng, 60, 5, 0.2)

@@ -126,7 +126,7 @@ def test_fits_equal_their_moments():
     assert run("spectrum") == pytest.approx((z @ eigenvalues >= value).mean(), rel=0.1)
 
 
-@pytest.mark.quick_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["binary", "classes", "target kernel", "weights"])
 def test_known_moments_equal_those_of_draws(kind):
     rng = np.random.default_rng(0)

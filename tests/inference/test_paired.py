@@ -67,6 +67,7 @@ def test_difference_of_pairs_has_the_variance_of_a_u_statistic(slope):
     assert (turned.difference, turned.error) == pytest.approx((-found.difference, found.error), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_the_standard_error_is_the_spread_of_the_difference_over_samples():
     found = []
     for seed in range(200):
@@ -306,6 +307,7 @@ def test_the_bootstrap_of_the_ckce_has_its_influence_function(n):
     assert slope == pytest.approx(true_slope("corrected"), rel=30 / n)  # what is left out is of order 1 / n
 
 
+@pytest.mark.slow
 def test_the_bootstrap_of_the_ckce_has_the_spread_of_rows_that_are_really_drawn():
     rng = np.random.default_rng(1)
     p = rng.dirichlet(np.ones(3), 150)

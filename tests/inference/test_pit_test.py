@@ -97,7 +97,7 @@ CALIBRATED += [(counts, 300), (mostly_dry, 300), (one_trial, 300)]
 QUICK = ((rare_counts, 300), (counts, 20), (mostly_dry, 100), (one_trial, 20))
 
 
-@pytest.mark.quick_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "n", "sets"),
     [

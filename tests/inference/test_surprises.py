@@ -177,6 +177,7 @@ def test_thirty_rows_without_an_event_show_nothing():
     assert equivalence_test(np.ones(60, int), right, within=0.03).pvalue > 0.05
 
 
+@pytest.mark.slow
 def test_a_wide_bound_is_met_by_rows_that_show_it():
     """P-values fall as the bound is wider, all the way, and get small where rows are many."""
     y, p = np.zeros(3000, int), np.full(3000, 0.001)
@@ -540,6 +541,7 @@ def test_what_surprises_add_to_blocks_equals_rows_that_are_written_out(m, size):
         assert found.errors(values, 0, 1)(surprises) == pytest.approx(expected_error, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_parts_of_many_rows_know_the_variance_of_a_mean_over_blocks():
     rng = np.random.default_rng(3)
     p, q = rng.uniform(size=(2, 9000))
@@ -660,6 +662,7 @@ def nearly_sure(rng, n=60):
     return (rng.random(n) < (c + d) / 2).astype(int), [np.stack([1 - x, x], axis=1) for x in (c, d)]
 
 
+@pytest.mark.slow
 def test_models_that_err_by_equally_much_are_not_told_apart():
     repetitions, found = 100, 0
     for seed in range(repetitions):

@@ -83,6 +83,7 @@ def normals(n, seed=0):
     return MultivariateNormal(rng.standard_normal((n, 2)), x @ np.swapaxes(x, 1, 2))
 
 
+@pytest.mark.slow
 def test_metrics_by_pairs_take_fewer_rows():
     batch, metric = normals(320), Wasserstein()
     rows = np.sort(generator_of(0, "rows of a median lengthscale").choice(320, 300, replace=False))

@@ -211,7 +211,7 @@ def overconfident(seed=5):
     return 3 * np.log(p + 1e-3), y
 
 
-@pytest.mark.quick_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", [None, skce_loss, mmce_loss, ckce_loss], ids=["witness", "skce", "mmce", "ckce"])
 def test_training_a_temperature_lowers_the_error(loss):
     torch = pytest.importorskip("torch")

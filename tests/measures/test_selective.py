@@ -180,6 +180,7 @@ def evaluation(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_files_count_their_abstentions(evaluation, capsys):
     assert main(["measure", str(evaluation), "--draws", "39"]) == 2
     assert "missing" in capsys.readouterr().err

@@ -508,6 +508,7 @@ def test_what_cannot_be_watched_is_refused(y, batch, word):
     assert (monitor.rows, monitor.kind, monitor.verdict) == (0, "", "Nothing was watched yet.")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error")
 def test_extremes_are_numbers():
     """Certain predictions, outcomes far away, laws without a mean, one quantile, many classes, nothing that varies."""

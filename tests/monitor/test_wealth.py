@@ -49,6 +49,7 @@ def test_the_way_is_thinned_evenly():
     np.testing.assert_array_equal(wealth.marks, np.arange(0, 901, wealth.step))
 
 
+@pytest.mark.slow
 def test_the_interval_of_a_change_is_the_richest_part_of_what_all_experts_would_own():
     """Row by row: money put on all after row k, of those who learn the geometric mean with their best row."""
     for seed in range(5):

@@ -138,7 +138,7 @@ def test_single_precision_loses_no_digits_of_rows_that_are_nearly_certain(m, wei
 @pytest.mark.parametrize("m", [2, 5, totals.DENSE_UP_TO + 3])
 @pytest.mark.parametrize("target", ["dirac", "finite"])
 @pytest.mark.parametrize("small_chunks", [False, True])
-@pytest.mark.quick_cases(1)
+@pytest.mark.slow
 def test_batches_equal_the_dense_sums_of_the_feature_kernel(
     engine, m, target, small_chunks, monkeypatch, naive, make_data
 ):

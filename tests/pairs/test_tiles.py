@@ -123,7 +123,7 @@ def forms(kernels, p, engine=None, target=None):
     return (engine or kc.ExactPairs(rows=16, columns=24)).prepare(kernels, batch, residual)
 
 
-@pytest.mark.quick_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("m", [2, 4, 60])
 def test_batches_of_labels_equal_one_by_one(m, naive, make_data):
     p, _ = make_data(50, m)

@@ -64,6 +64,7 @@ def test_class_names_of_results_are_shown_letter_by_letter(plt):
         assert "<script" not in result._repr_html_()
 
 
+@pytest.mark.slow
 def test_other_texts_are_marked_up_as_before(plt):
     ax = subjects.curve()
     ax.set_title("$x^2$")  # what the user writes is the user's

@@ -245,6 +245,7 @@ def test_distributions_of_torch(torch):
             np.testing.assert_allclose(batch.std, theirs.stddev, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_vectors_of_torch(torch):
     d = torch.distributions
     mean, std = RNG.normal(size=(N, 2)), RNG.uniform(0.5, 2, (N, 2))

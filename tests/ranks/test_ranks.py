@@ -129,6 +129,7 @@ def test_clusters_are_tested_in_sets():
     assert "exact" not in of_values.parameters[0].test.null
 
 
+@pytest.mark.slow
 def test_tables_and_plain_values():
     found = rank_test({"mu": made("narrow"), "tau": made("right", seed=5)}, 19)
     text = found.summary()

@@ -168,7 +168,7 @@ def plain_trust(weights, gain, before):
     return np.append(weights[0] + weights[1], weights[2:])
 
 
-@pytest.mark.quick_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_pool_weighs_by_held_out_losses_as_the_plain_algorithm(weighted):
     rows, rng = rows_of(120, 3, 2.0, weights=weighted), np.random.default_rng(1)

@@ -235,6 +235,7 @@ def test_the_forward_test_sees_what_few_rows_leave_of_a_right_family(k):
     assert low <= 20  # of Binomial(60, .2) 20 or fewer have probability .994
 
 
+@pytest.mark.slow
 def test_rows_of_the_fit_are_known_again(tmp_path):
     y, given, _ = sharp_classes(300)
     m, s, z, rng = numbers(300)

@@ -257,6 +257,7 @@ def test_predictions_that_are_the_targets_are_refused():
 # ---- by the calibration error
 
 
+@pytest.mark.slow
 def test_the_kernel_error_is_minimised_with_fixed_kernels():
     y, batch = classes(n=150)
     scaling = TemperatureScaling("skce").fit(y, batch)

@@ -154,6 +154,7 @@ def test_the_page_and_the_printed_verdict_have_one_standing():
     assert set(standing.wrong) == {"bold", "shy"}
 
 
+@pytest.mark.slow
 def test_the_log_score_decides_where_errors_do_not():
     """Both are as well calibrated as chance lets one see, and one says much more."""
     rng = np.random.default_rng(0)
@@ -168,6 +169,7 @@ def test_the_log_score_decides_where_errors_do_not():
     assert open_.standing.what_to_do.startswith("Choose between ")
 
 
+@pytest.mark.slow
 def test_models_of_which_only_the_first_is_tied_with_all_are_not_all_tied():
     """The printed sentence said of all what holds of the first alone."""
     found = kc.compare(HONEST, {"a": P, "b": np.clip(P + 0.01, 0, 1), "c": P**4}, draws=99)
@@ -191,6 +193,7 @@ def test_an_infinite_score_is_said_in_words():
     assert " inf " not in text
 
 
+@pytest.mark.slow
 def test_the_page_of_a_monitor_says_what_to_do(tmp_path):
     from kernelcal.reporting import history_page
 

@@ -115,6 +115,7 @@ def test_every_page(made, subject):
         check(page, found)
 
 
+@pytest.mark.slow
 def test_a_page_never_calls_a_model_calibrated(made):
     page = Page(made("calibrated").to_html())
     assert made("calibrated").verdict.tone == "nothing"

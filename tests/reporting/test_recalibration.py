@@ -60,6 +60,7 @@ def other():
     return y[300:], p[300:], fitted, fitted.check(y[300:], p[300:], **FAST)
 
 
+@pytest.mark.slow
 def test_the_page_holds_what_every_page_holds(other, hostile):
     names = {"title": hostile[0], "read": hostile[1], "command": hostile[2], "use": hostile[4]}
     written, page = page_of(other[-1], **names)
@@ -73,6 +74,7 @@ def test_the_page_holds_what_every_page_holds(other, hostile):
     assert "nan" not in page.text.lower().split()
 
 
+@pytest.mark.slow
 def test_scores_stand_beside_their_gain_and_its_interval(other):
     y, p, fitted, check = other
     made = fitted(p).p
@@ -93,6 +95,7 @@ def test_scores_stand_beside_their_gain_and_its_interval(other):
     ]
 
 
+@pytest.mark.slow
 def test_intervals_of_clusters_are_those_of_student(other):
     y, p, fitted, _ = other
     clusters = np.arange(300) // 30
@@ -109,7 +112,7 @@ def test_intervals_of_clusters_are_those_of_student(other):
     assert "clusters=clusters" in page.text
 
 
-@pytest.mark.quick_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["forward", "held out", "fixed map"])
 def test_the_page_says_which_test_it_is(other, kind):
     y, p, fitted, check = other
@@ -152,7 +155,7 @@ def changed(check, gain, error):
     return replace(check, changes=(change, *check.changes[1:]), gain_error=error)
 
 
-@pytest.mark.quick_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("gain", "error", "wrong", "said"),
     [

@@ -263,6 +263,7 @@ def test_what_is_not_tested_is_not_judged():
     assert "unequal weights are not exchangeable" in found.verdict.sentences[0]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unrendered")
 def test_the_level_is_that_of_all_intervals():
     found = report(Y, P, confidence_level=0.8, groups=np.arange(60) % 2, **FAST)
@@ -282,6 +283,7 @@ def test_the_level_is_that_of_all_intervals():
     assert "where 95 % of calibrated models lie; points outside" in found.to_html()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unrendered")
 def test_probabilities_that_are_all_too_low_are_not_called_over_confident():
     p = np.random.default_rng(0).uniform(size=200)
@@ -290,6 +292,7 @@ def test_probabilities_that_are_all_too_low_are_not_called_over_confident():
     assert "confident" not in said
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unrendered")
 def test_one_model_has_a_bound_too():
     rng = np.random.default_rng(0)

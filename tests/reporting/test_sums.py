@@ -115,6 +115,7 @@ def test_a_calibrated_model_is_not_accused_and_not_praised():
     assert "That does not show that the model is right in each of them." in text
 
 
+@pytest.mark.slow
 def test_names_of_groups_are_text(tmp_path, hostile):
     from kernelcal.reporting import sums_page
 

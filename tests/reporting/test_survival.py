@@ -97,6 +97,7 @@ def test_a_page_never_calls_a_model_calibrated():
     assert "That is not proof that they are right" in page.text
 
 
+@pytest.mark.slow
 def test_what_there_is_not_has_its_reason():
     from kernelcal.reporting import survival_page
 

@@ -148,7 +148,7 @@ def test_nothing_is_said_of_a_calibrated_model(name):
     assert found.test.directions == ()
 
 
-@pytest.mark.quick_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["classes, biased", "first choice, too sure", "too narrow", "quantiles too wide"])
 def test_the_words_are_those_of_evaluate(name):
     y, predictions = TRUTHS[name][0](3)
@@ -261,7 +261,7 @@ FALSE = {  # what no direction may claim more often than the level
 
 
 @pytest.mark.parametrize("name", FALSE)
-@pytest.mark.quick_cases(1)
+@pytest.mark.slow
 def test_false_directions_are_as_rare_as_the_level(name):
     """What is said of 300 models that are all wrong: in one of 20 at most something that is not so."""
     make, false = FALSE[name]

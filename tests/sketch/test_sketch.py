@@ -92,7 +92,7 @@ def _numbers_of(sketch):
 @pytest.mark.parametrize("name", SUBJECTS)
 @settings(max_examples=12)
 @given(st.lists(st.integers(1, 89), max_size=6), st.randoms(use_true_random=False))
-@pytest.mark.quick_cases(1)
+@pytest.mark.slow
 def test_any_partition_in_any_order_gives_the_sums_of_one_batch(name, cuts, random):
     make, options = SUBJECTS[name]
     order = np.array(random.sample(range(90), 90))
@@ -196,7 +196,7 @@ def test_the_interval_is_that_of_all_pairs():
     assert unsure.interval.notes == ("the lower end is 0: the exact test does not reject (p = 0.25)",)
 
 
-@pytest.mark.quick_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["one probability", "three classes"])
 def test_the_known_law_is_near_that_of_all_pairs(name):
     y, batch = _one_probability(1400) if name == "one probability" else _class_rows(3, 480)
@@ -541,6 +541,7 @@ def test_what_cannot_be_drawn_is_refused():
         Sketch(KERNEL, Spectral(kc.Gaussian(1.0))).update([0.0, 1.0], Score(lambda y: -y, n=2))
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(st.integers(0, 40), min_size=1, max_size=10, unique=True), min_size=1, max_size=8))
 def test_row_sets_are_sets(parts):
     seen, expected = RowSet.of(), set()

@@ -63,6 +63,7 @@ def test_fitted_models_stay_as_they_are():
     np.testing.assert_allclose(one.predict_proba(x), expected(forest.predict_proba(x)).probs, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_weights_searches_and_refusals():
     x, y = data(2, 200)
     counts = np.random.default_rng(0).integers(1, 3, 200).astype(float)

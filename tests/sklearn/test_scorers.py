@@ -54,6 +54,7 @@ def test_options_reach_the_statistic():
     assert repr(made) == "scorer('ece', bins=4, norm='max') of kernelcal, negative value"
 
 
+@pytest.mark.slow
 def test_a_better_calibrated_model_has_the_larger_score():
     rng = np.random.default_rng(1)
     x = np.repeat(rng.normal(size=(2000, 1)), 4, axis=1)  # naive Bayes counts one clue four times

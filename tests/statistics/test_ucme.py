@@ -507,6 +507,7 @@ def test_drawn_locations_are_constants_for_the_gradient():
     np.testing.assert_allclose(*gradients, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_jax_compiles_with_given_locations():
     jax = pytest.importorskip("jax")
     jax.config.update("jax_enable_x64", True)

@@ -109,6 +109,7 @@ class Interchanged:
         self.__dataframe__ = table.__dataframe__
 
 
+@pytest.mark.slow
 def test_frames_of_other_libraries(table):
     frame, y, p = table
     arrow = pa.Table.from_pandas(frame, preserve_index=False)

@@ -209,6 +209,7 @@ def test_without_distributed(monkeypatch):
         pass
 
 
+@pytest.mark.slow
 def test_a_tree_of_sums_leaves_them_as_they_are(monkeypatch):
     monkeypatch.setattr(on_dask, "_LEAF", 1)
     monkeypatch.setattr(on_dask, "_FAN", 3)

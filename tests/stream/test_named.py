@@ -90,6 +90,7 @@ def test_models_of_several_classes_and_of_numbers():
     )
 
 
+@pytest.mark.slow
 def test_frames_beside_arrays_hold_targets():
     same(kc.compare(FRAME.y, {"a": P, "b": WORSE}, draws=99))
     same(kc.compare(FRAME[["y"]], {"a": FRAME.p_a, "b": FRAME.p_b}, draws=99))
@@ -115,6 +116,7 @@ def test_what_names_cannot_say(call, words):
         call()
 
 
+@pytest.mark.slow
 def test_explain_by_names(tmp_path):
     expected = kc.explain(Y, WORSE, groups={"side": FRAME.side.to_numpy()}, draws=99)
     FRAME.to_csv(tmp_path / "a.csv", index=False)

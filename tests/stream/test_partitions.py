@@ -93,6 +93,7 @@ def test_places_do_not_depend_on_the_parts_and_cover_the_rows():
     assert all(a.stop < b.start for a, b in itertools.pairwise(runs))
 
 
+@pytest.mark.slow
 def test_lengthscale_does_not_look_at_targets(tmp_path, table):
     frame, _, _ = table
     first = evaluate_files(cut(frame, tmp_path / "a", []), **OPTIONS)
@@ -102,6 +103,7 @@ def test_lengthscale_does_not_look_at_targets(tmp_path, table):
     assert float(first.estimate) != float(second.estimate)
 
 
+@pytest.mark.slow
 def test_labels_that_come_late_and_look_like_numbers_do_not_change_classes(tmp_path, monkeypatch):
     frame, y, p = class_table(3000, names=("1", "2", "owl"))
     order = np.argsort(frame["label"] == "owl", kind="stable")  # the first rows hold "1" and "2" alone
@@ -132,6 +134,7 @@ def test_columns_called_as_labels_are_found_when_a_label_comes_late(tmp_path):
     assert_same(found, whole(y[order], p[order]))
 
 
+@pytest.mark.slow
 def test_dropped_rows_keep_their_numbers(tmp_path, table):
     frame, y, p = table
     frame = frame.astype({"label": object})
@@ -184,6 +187,7 @@ def test_kinds(tmp_path, table, kind, turn):
     subjects.assert_near(evaluate_files(cut(frame, tmp_path / "d", [50]), **OPTIONS, kind=kind), whole(y, p))
 
 
+@pytest.mark.slow
 def test_one_probability_with_names(tmp_path):
     p = np.random.default_rng(3).uniform(size=3000)
     y = kc.Bernoulli(p).sample(rng=1)[0]

@@ -56,6 +56,7 @@ def test_a_confidence_with_signs_in_a_predicted_label(tmp_path):
     assert parts.y.tolist() == whole.y.tolist()
 
 
+@pytest.mark.slow
 def test_missing_cells_among_signs(tmp_path):
     cells = [*SIGNED[:-3], "", "NA", SIGNED[-1]]
     found = evaluate_files(write(tmp_path / "a.csv", rows_of(cells)), drop_missing=True, **SKETCH)
@@ -105,7 +106,7 @@ def test_no_header(tmp_path):
     assert "target 2; predictions 1" in other.read
 
 
-@pytest.mark.quick_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "above", ["# model: v3\n# of today\n", "Results\n\n", pytest.param("\n\n", marks=pytest.mark.slow)]
 )

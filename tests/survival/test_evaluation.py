@@ -61,6 +61,7 @@ def test_the_level_is_kept(known, null):
         assert deciles <= stats.binom.isf(0.005, 400, 0.05)
 
 
+@pytest.mark.slow
 def test_a_wrong_hazard_is_seen():
     test, _, _ = rejections(1.6, False, 25)
     assert test >= 15
@@ -118,6 +119,7 @@ def test_the_unit_of_time_does_not_matter():
     assert second.horizons[0].brier == pytest.approx(first.horizons[0].brier)
 
 
+@pytest.mark.slow
 def test_curves_agree_with_the_family_that_they_are_cut_from():
     law, y, _ = one_set(np.random.default_rng(1), 200)
     grid = np.linspace(0.01, 8, 800)
@@ -244,6 +246,7 @@ def test_the_ratio_of_weighted_events_is_no_more_certain_than_the_events_are():
     assert np.isfinite([one.brier for one in found.horizons]).all()  # rows of no weight are watched longest
 
 
+@pytest.mark.slow
 def test_groups_are_tested_by_themselves():
     law, y, ends = one_set(np.random.default_rng(2), 300)
     side = np.where(np.arange(300) % 3 == 0, "north", "south")
@@ -358,7 +361,7 @@ def test_the_command(table, tmp_path, capsys):
     assert main([*said, "--horizons", "soon"]) == 2
 
 
-@pytest.mark.quick_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("null", [(), ("--null", "redraw"), ("--null", "flips")])
 def test_the_gate_looks_at_groups_and_at_p_values_that_draws_can_have(table, tmp_path, capsys, null):
     said = ["survival", str(table), "--duration", "days", *null]
@@ -393,6 +396,7 @@ def test_gates_that_could_not_say_no(table, capsys):
     assert [why.partition(":")[0] for why in found["said_no"]][-len(below) :] == below
 
 
+@pytest.mark.slow
 def test_pictures(table, tmp_path):
     pytest.importorskip("matplotlib")
     said = ["survival", str(table), "--duration", "days", "--draws", "39", "--plot", str(tmp_path / "seen.png")]

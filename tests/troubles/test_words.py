@@ -111,6 +111,7 @@ def test_explain_names_at_alpha_and_draws_its_band_there():
     assert lax.to_dict()["alpha"] == 0.9
 
 
+@pytest.mark.slow
 def test_comparisons_and_equivalence_use_alpha():
     rng = np.random.default_rng(1)
     p = rng.dirichlet([1, 1, 1], 200)
@@ -290,6 +291,7 @@ def test_swapped_columns_are_noticed():
     assert "are the columns those of 1, 2, 0, in this order?" in note
 
 
+@pytest.mark.slow
 def test_wrong_but_ordered_models_have_no_other_order():
     wrong = swapped = tries = 0
     for seed in range(20):
@@ -507,6 +509,7 @@ def test_equal_rows_are_one_and_have_the_numbers_of_their_file(tmp_path, capsys)
     assert (found["row"], found["count"]) == (first[0], len(first))
 
 
+@pytest.mark.slow
 def test_a_headline_names_the_best_score_and_praises_no_infinite_one():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 300)
@@ -557,6 +560,7 @@ def test_one_pass_over_numbers_tells_shift_and_width_apart():
     assert sorted(told)[1] == f"predictions too wide (outcomes spread {z.std():.2f} times as wide as predicted)"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unrendered")
 def test_where_few_rows_make_a_mean_the_median_stands_beside_it():
     rng = np.random.default_rng(1)

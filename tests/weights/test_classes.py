@@ -47,6 +47,7 @@ def test_draws_of_every_engine_agree_with_one_call_each(m):
         np.testing.assert_allclose(values, [float(statistic(row, p, weights=w)) for row in labels], rtol=1e-8)
 
 
+@pytest.mark.slow
 def test_equal_weights_change_nothing_and_only_ratios_matter():
     y, p, w = data(4)
     for call in (

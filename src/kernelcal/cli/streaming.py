@@ -34,7 +34,6 @@ __all__ = [
 
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
-_SUMS = (".npz",)
 _DIGITS = 40  # characters of a size: beyond, no machine has it
 
 

@@ -159,7 +159,7 @@ def normal_and_laplace(std, scale, z):
         return float((a * first(a) - b * first(b)) / (a**2 - b**2))
 
 
-@pytest.mark.quick_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("std", [0.01, 0.5, 3.0, 8.0])
 def test_laplacian_under_normal_and_laplace_near_equal_scales(std):
     p = Normal([0.0], std)

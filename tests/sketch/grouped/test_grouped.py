@@ -155,7 +155,7 @@ def test_pvalues_are_those_of_a_step_down_by_hand():
     assert {key: g.pvalue for key, g in found.items()} == pytest.approx(expected)
 
 
-@pytest.mark.quick_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [pytest.param("one probability", marks=pytest.mark.slow), "classes", "numbers"])
 def test_parts_in_any_order_are_as_one_batch(kind, tmp_path):
     y, batch, groups = _rows(kind)

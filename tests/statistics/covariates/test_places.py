@@ -183,6 +183,7 @@ def test_features_of_many_rows_come_near_all_pairs(monkeypatch):
     assert np.corrcoef(exact, features.values(y)[:, 0])[0, 1] > 0.97
 
 
+@pytest.mark.slow
 def test_from_ten_columns_on_rows_are_alike_that_share_leaves():
     n = 300
     x = RNG.normal(size=(n, 10))

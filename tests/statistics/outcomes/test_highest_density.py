@@ -145,7 +145,7 @@ def test_an_outcome_far_outside_is_in_no_region():
     assert highest_density_coverage([500, 0], Poisson([0.0, 0.0])).shares == pytest.approx([0.5] * 3)
 
 
-@pytest.mark.quick_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("draws", [400, 4000])
 def test_regions_of_two_modes_agree_with_quadrature(draws):
     rng = np.random.default_rng(5)
@@ -190,7 +190,7 @@ def calibrated(rng, n=4000):
     yield Mixture([0.5, 0.5], [Poisson(rates), Poisson(rates + 8)])
 
 
-@pytest.mark.quick_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_calibrated_predictions_have_the_expected_shares(seed):
     rng = np.random.default_rng(seed)

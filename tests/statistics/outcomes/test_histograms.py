@@ -41,6 +41,7 @@ def test_ranks_by_counting():
     assert found.edges.tolist() == [-0.5, 0.5, 1.5, 2.5, 3.5, 4.5]
 
 
+@pytest.mark.slow
 def test_ties_are_broken_evenly_and_by_the_seed():
     tied = kc.Samples(np.zeros((3000, 4)))
     counts = rank_histogram(np.zeros(3000), tied, rng=0).counts

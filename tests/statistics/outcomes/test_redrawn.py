@@ -158,7 +158,7 @@ def flat(n, rng):
     return stats.uniform.rvs(size=n, random_state=rng), kc.Uniform(np.zeros(n), 1.0)
 
 
-@pytest.mark.quick_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [rare, ensembles])
 @pytest.mark.parametrize("repetitions", [20, pytest.param(400, marks=pytest.mark.slow)])
 def test_bands_hold_calibrated_data(make, repetitions):

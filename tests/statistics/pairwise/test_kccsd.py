@@ -560,6 +560,7 @@ def test_bounds_and_known_spectra_do_not_serve_it():
         kc.calibration_test([0, 1], [0.2, 0.7], statistic="ece", null="wild")
 
 
+@pytest.mark.slow
 def test_rejections_of_calibrated_and_of_shifted_models():
     """Level within its binomial bound, and power, by the wild bootstrap (mean Gaussian model of the paper, d = 2)."""
     rejected = {0.0: 0, 0.6: 0}
@@ -600,6 +601,7 @@ def test_proportions_of_modes_far_apart_are_not_seen():
     assert kc.calibration_test(y, wrong, statistic=kc.SKCE(target_kernel=kc.Gaussian(1.0)), draws=199).pvalue < 0.05
 
 
+@pytest.mark.slow
 def test_what_targets_tell_where_scores_do_not():
     y = np.array([[0.0, 0.0], [3.0, 4.0], [0.0, 0.0]])
     assert median_distance(y) == 5.0

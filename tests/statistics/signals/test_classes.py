@@ -80,7 +80,7 @@ def test_signals_of_several_classes_are_those_of_loops(weighted):
         np.testing.assert_allclose(values, [*by_loops(p, y, weights), binned], rtol=1e-8)
 
 
-@pytest.mark.quick_cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("m", [2, 5])
 def test_the_cleared_slope_is_uncorrelated_with_every_count(m):
     rng = np.random.default_rng(2)

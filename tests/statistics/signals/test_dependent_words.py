@@ -120,6 +120,7 @@ def test_shocks_of_clusters_are_no_direction(case):
     assert found["bias", False] > binom.isf(1e-6, sets, 0.06)
 
 
+@pytest.mark.slow
 def test_shocks_of_clusters_are_no_levels_of_quantiles():
     taus, sets = np.array([0.05, 0.25, 0.5, 0.75, 0.95]), 60
     found = {}
