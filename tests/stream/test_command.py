@@ -47,6 +47,23 @@ def test_small_files_are_read_at_once_and_large_ones_in_parts(capsys, data):
     assert lines[2] == "Calibration, from one pass"
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "expected"),
+    [
+        ("--pool-groups", "many", "a whole number from 1"),
+        ("--pool-groups", "0", "a whole number from 1"),
+        ("--first-row", "-1", "the number of a row, from 0"),
+        ("--features", "0", "a whole number from 1"),
+        ("--seed", "1.5", "a whole number from 0"),
+        ("--draws", "all", "a whole number such as 999"),
+    ],
+)
+def test_numbers_of_options_are_refused_in_words_of_their_own(capsys, option, value, expected):
+    with pytest.raises(SystemExit):
+        main(["evaluate", "table.csv", f"{option}={value}"])
+    assert capsys.readouterr().err.splitlines()[-1].endswith(f"{option}: expected {expected}, got {value!r}")
+
+
 @pytest.mark.slow
 def test_a_folder_and_a_glob_are_one_table_and_several_names_are_not(capsys, data):
     for given in (data, data / "*.parquet"):

@@ -19,7 +19,17 @@ from kernelcal.lenses import LENSES
 from kernelcal.pairs import ENGINES, Engine
 from kernelcal.predictions import RealPredictions
 
-__all__ = ["bar", "check_lens", "engine_of", "lens_of", "refuse_beside_state", "seed", "spread_out", "with_engine"]
+__all__ = [
+    "DIGITS",
+    "bar",
+    "check_lens",
+    "engine_of",
+    "lens_of",
+    "refuse_beside_state",
+    "spread_out",
+    "whole_number",
+    "with_engine",
+]
 
 
 _BAR = 30
@@ -64,13 +74,13 @@ def with_engine(name: str, engine: Engine | None) -> Any:
     raise InputError(f"--engine chooses how pairs are summed, which --statistic {name} does not: leave it out")
 
 
-_DIGITS = 40  # of a whole number: Python itself reads no more than some thousands
+DIGITS = 40  # of a whole number: Python itself reads no more than some thousands
 
 
-def seed(text: str) -> int:
-    """Option that is a seed, for argparse."""
-    if not text.strip().isdecimal() or len(text) > _DIGITS:
-        raise argparse.ArgumentTypeError(f"expected a whole number from 0, got {text[:_DIGITS]!r}")
+def whole_number(text: str, least: int = 0, what: str = "a whole number") -> int:
+    """Option that is a whole number, for argparse."""
+    if not text.strip().isdecimal() or len(text) > DIGITS or int(text) < least:
+        raise argparse.ArgumentTypeError(f"expected {what} from {least}, got {text[:DIGITS]!r}")
     return int(text)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
+from pathlib import Path
 
-from kernelcal.cli.common import seed
+from kernelcal.cli.common import DIGITS, whole_number
 from kernelcal.cli.gates import add_gates
 from kernelcal.cli.reading import add_reading
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, DRAWS_OF_A_PASS, SIGNIFICANCE
@@ -12,19 +14,22 @@ from kernelcal.lenses import LENSES
 from kernelcal.pairs import ENGINES
 
 __all__ = [
-    "ONE_TABLE",
     "add_confidence_level",
+    "add_files",
     "add_given",
-    "add_groups",
+    "add_intervals",
     "add_models",
     "add_rows_and_test",
     "add_together",
-    "add_within",
 ]
 
 
-_DIGITS = 40  # of a whole number: Python itself reads no more than some thousands
-ONE_TABLE = "one file, or two npy files; a folder or a quoted glob is one table"
+_ONE_TABLE = "one file, or two npy files; a folder or a quoted glob is one table"
+
+
+def add_files(parser: argparse.ArgumentParser, words: str = _ONE_TABLE, *, least: int = 1) -> None:
+    """What is read; at least so many files, 0 or 1."""
+    parser.add_argument("files", nargs="+" if least else "*", type=Path, metavar="FILE", help=words)
 
 
 def add_confidence_level(parser: argparse.ArgumentParser) -> None:
@@ -38,23 +43,21 @@ def add_confidence_level(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_groups(parser: argparse.ArgumentParser) -> None:
-    """Columns of groups."""
+def add_intervals(parser: argparse.ArgumentParser, *, within: bool = True) -> None:
+    """Intervals of all rows and of groups, and where errors are those of the SKCE a bound that is tested as well."""
+    add_confidence_level(parser)
     parser.add_argument(
         "--groups",
         metavar="NAMES",
         help="columns a,b whose values are groups of rows, each tested and measured; measured numbers are cut",
     )
-
-
-def add_within(parser: argparse.ArgumentParser) -> None:
-    """A bound of the error that is tested as well."""
-    parser.add_argument(
-        "--within",
-        type=float,
-        metavar="EPS",
-        help="also test whether each model is calibrated to within this root of the SKCE, such as 0.05",
-    )
+    if within:
+        parser.add_argument(
+            "--within",
+            type=float,
+            metavar="EPS",
+            help="also test whether each model is calibrated to within this root of the SKCE, such as 0.05",
+        )
 
 
 def add_together(parser: argparse.ArgumentParser) -> None:
@@ -135,7 +138,7 @@ def _add_testing(group: argparse._ArgumentGroup, *, one: bool) -> None:
         help=f"draws of the exact test (default: {DRAWS}; of rows read in parts {DRAWS_OF_A_PASS})",
     )
     group.add_argument(
-        "--seed", type=seed, default=0, help="seed of the draws, a whole number from 0 (default: %(default)s)"
+        "--seed", type=whole_number, default=0, help="seed of the draws, a whole number from 0 (default: %(default)s)"
     )
     group.add_argument(
         "--alpha",
@@ -153,20 +156,17 @@ def _add_testing(group: argparse._ArgumentGroup, *, one: bool) -> None:
             help=f"how pairs of rows are summed (default: chosen by rows and classes, see --plan). {ENGINES.help}",
         )
         group.add_argument(
-            "--features", type=_count, metavar="D", help="with --engine nystrom or fourier: their number"
+            "--features",
+            type=partial(whole_number, least=1),
+            metavar="D",
+            help="with --engine nystrom or fourier: their number",
         )
-
-
-def _count(text: str) -> int:
-    if not text.strip().isdecimal() or len(text) > _DIGITS or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"expected a whole number from 1, got {text[:_DIGITS]!r}")
-    return int(text)
 
 
 def _draws(text: str) -> int:
     try:
-        if len(text) > _DIGITS:
+        if len(text) > DIGITS:
             raise ValueError
         return int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"expected a whole number such as {DRAWS}, got {text[:_DIGITS]!r}") from None
+        raise argparse.ArgumentTypeError(f"expected a whole number such as {DRAWS}, got {text[:DIGITS]!r}") from None

@@ -7,10 +7,11 @@ import contextlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernelcal.cli.common import bar, lens_of
+from kernelcal.cli.common import DIGITS, bar, lens_of, whole_number
 from kernelcal.cli.ending import say
 from kernelcal.cli.gates import draws_for_gates, refuse_few_draws
 from kernelcal.defaults import DRAWS_OF_A_PASS
@@ -34,7 +35,6 @@ __all__ = [
 
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
-_DIGITS = 40  # characters of a size: beyond, no machine has it
 
 
 def add_streaming(group: argparse._ArgumentGroup) -> None:
@@ -49,7 +49,7 @@ def add_streaming(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument(
         "--pool-groups",
-        type=_row,
+        type=partial(whole_number, least=1),
         metavar="N",
         help="in one pass: of a column of --groups keep the N values that are most frequent in the rows looked at "
         "first, and pool all others as one group (default: every value is a group, more than 50 are refused)",
@@ -83,22 +83,16 @@ def add_streaming(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument(
         "--first-row",
-        type=_row,
+        type=partial(whole_number, what="the number of a row,"),
         metavar="N",
         help="with --save: number of the first row (default: 0, or the one after those of --like)",
     )
 
 
-def _row(text: str) -> int:
-    if not text.strip().isdecimal() or len(text) > _DIGITS:
-        raise argparse.ArgumentTypeError(f"expected the number of a row, from 0, got {text[:_DIGITS]!r}")
-    return int(text)
-
-
 def size(text: str) -> int:
     """Bytes of 256MiB, 2GB or 1000000."""
     found = _SIZE.fullmatch(text.strip())
-    if found is None or len(text) > _DIGITS:
+    if found is None or len(text) > DIGITS:
         raise argparse.ArgumentTypeError(f"expected a size such as 256MiB, 2GB or 1000000 (bytes), got {text[:40]!r}")
     number, unit, binary = found.groups()
     base = 1024 if binary else 1000

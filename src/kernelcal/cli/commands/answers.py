@@ -4,19 +4,10 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-from pathlib import Path
 
 from kernelcal.cli.common import with_engine
 from kernelcal.cli.gates import Judged, asked_gates, judged
-from kernelcal.cli.options import (
-    ONE_TABLE,
-    add_confidence_level,
-    add_given,
-    add_groups,
-    add_rows_and_test,
-    add_together,
-    add_within,
-)
+from kernelcal.cli.options import add_files, add_given, add_intervals, add_rows_and_test, add_together
 from kernelcal.cli.streaming import add_streaming
 from kernelcal.cli.tables import Answer, Question, run_tables
 from kernelcal.errors import InputError
@@ -31,19 +22,11 @@ __all__ = ["add_evaluate", "add_explain", "add_test"]
 def add_evaluate(parser: argparse.ArgumentParser) -> None:
     """Options of ``kernelcal evaluate``."""
     parser.description = "Is this model calibrated, how far off, in which direction, and with what certainty?"
-    parser.add_argument(
-        "files",
-        nargs="+",
-        type=Path,
-        metavar="FILE",
-        help="csv, tsv, npz, parquet, jsonl, or two npy files; a folder or a quoted glob is one table",
-    )
+    add_files(parser, "csv, tsv, npz, parquet, jsonl, or two npy files; a folder or a quoted glob is one table")
     parser.add_argument(
         "--plan", action="store_true", help="say which engines would run, their memory and time, and stop"
     )
-    add_confidence_level(parser)
-    add_groups(parser)
-    add_within(parser)
+    add_intervals(parser)
     add_streaming(parser.add_argument_group("files larger than memory"))
     add_given(parser)
     add_rows_and_test(parser, one=True)
@@ -53,10 +36,8 @@ def add_evaluate(parser: argparse.ArgumentParser) -> None:
 def add_explain(parser: argparse.ArgumentParser) -> None:
     """Options of ``kernelcal explain``."""
     parser.description = "Where is this model wrong: at which predictions, in which classes, groups of rows, rows?"
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help=ONE_TABLE)
-    add_confidence_level(parser)
-    add_groups(parser)
-    add_within(parser)
+    add_files(parser)
+    add_intervals(parser)
     add_together(parser)
     add_given(parser)
     add_rows_and_test(parser)
@@ -65,7 +46,7 @@ def add_explain(parser: argparse.ArgumentParser) -> None:
 
 def add_test(parser: argparse.ArgumentParser) -> None:
     """Options of ``kernelcal test``."""
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help=ONE_TABLE)
+    add_files(parser)
     parser.add_argument(
         "--statistic",
         choices=tuple(STATISTICS),

@@ -12,7 +12,7 @@ from kernelcal.cli.commands.models import reported
 from kernelcal.cli.common import lens_of
 from kernelcal.cli.ending import say
 from kernelcal.cli.gates import Judged, with_draws_of_groups
-from kernelcal.cli.options import ONE_TABLE, add_confidence_level, add_groups, add_rows_and_test, add_together
+from kernelcal.cli.options import add_files, add_intervals, add_rows_and_test, add_together
 from kernelcal.cli.pictures import refuse_picture, write_picture
 from kernelcal.cli.reading import reading_of
 from kernelcal.cli.tables import Answer, Question, run_tables
@@ -43,13 +43,7 @@ def add_measure(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Slopes, ratios, errors, coverages: each beside its interval, its mean under calibration and an exact p-value."
     )
-    parser.add_argument(
-        "files",
-        nargs="+",
-        type=Path,
-        metavar="FILE",
-        help=ONE_TABLE,
-    )
+    add_files(parser)
     fields = "; ".join(f"{field}: {', '.join(names)}" for field, names in FIELDS.items())
     parser.add_argument(
         "--measures",
@@ -71,8 +65,7 @@ def add_measure(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="of answers with a confidence: table of risk and coverage, drawn as a png, svg or pdf",
     )
-    add_confidence_level(parser)
-    add_groups(parser)
+    add_intervals(parser, within=False)
     add_together(parser)
     add_rows_and_test(parser, of_measures=True)
     parser.set_defaults(runs=run_tables, refuses=_refuse_measuring, answers=_measures_answer, sides=_sides)
@@ -84,13 +77,7 @@ def add_clinical(parser: argparse.ArgumentParser) -> None:
         "Calibration in the large, slope, O:E, ICI, c-statistic, net benefit, ... of one predicted risk, in subgroups "
         "too, and the calibration curve with a band: what TRIPOD+AI asks for."
     )
-    parser.add_argument(
-        "files",
-        nargs="+",
-        type=Path,
-        metavar="FILE",
-        help=ONE_TABLE,
-    )
+    add_files(parser)
     parser.add_argument(
         "--threshold",
         type=_risk,
@@ -100,8 +87,7 @@ def add_clinical(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the calibration curve, a png, svg or pdf")
     parser.add_argument("-o", "--output", type=Path, metavar="PAGE", help="also write a page, .html, with the table")
-    add_confidence_level(parser)
-    add_groups(parser)
+    add_intervals(parser, within=False)
     add_together(parser)
     add_rows_and_test(parser, of_measures=True)
     parser.set_defaults(measures="clinical", title="Clinical prediction model", within=None, given=None)

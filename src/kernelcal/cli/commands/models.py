@@ -16,13 +16,12 @@ from kernelcal.cli.common import bar, lens_of, spread_out
 from kernelcal.cli.ending import say
 from kernelcal.cli.gates import Judged, ended_by, judged, with_draws_of_sets
 from kernelcal.cli.options import (
-    add_confidence_level,
+    add_files,
     add_given,
-    add_groups,
+    add_intervals,
     add_models,
     add_rows_and_test,
     add_together,
-    add_within,
 )
 from kernelcal.cli.pictures import refuse_picture, write_picture
 from kernelcal.cli.tables import asked_reading, prepare, tables_of
@@ -43,19 +42,11 @@ _PAGE = "the page, .html; a file of this name is replaced (default: %(default)s)
 def add_compare(parser: argparse.ArgumentParser) -> None:
     """Options of ``kernelcal compare``."""
     parser.description = "Which of several models is better calibrated on the same rows, and how certainly?"
-    parser.add_argument(
-        "files",
-        nargs="+",
-        type=Path,
-        metavar="FILE",
-        help="a file a model (of a folder or a quoted glob too), or one table with --model-column",
-    )
+    add_files(parser, "a file a model (of a folder or a quoted glob too), or one table with --model-column")
     models = parser.add_argument_group("the models")
     add_models(models)
     models.add_argument("--plot", type=Path, metavar="FILE", help="draw the CKCE with its intervals, a png, svg or pdf")
-    add_confidence_level(parser)
-    add_groups(parser)
-    add_within(parser)
+    add_intervals(parser)
     add_rows_and_test(parser)
     parser.set_defaults(runs=_run_compare)
 
@@ -63,13 +54,7 @@ def add_compare(parser: argparse.ArgumentParser) -> None:
 def add_report(parser: argparse.ArgumentParser) -> None:
     """Options of ``kernelcal report``."""
     parser.description = "Write one self-contained HTML page about one model, or several of the same rows."
-    parser.add_argument(
-        "files",
-        nargs="*",
-        type=Path,
-        metavar="FILE",
-        help="a file a model (of a folder or glob too), or one table of several",
-    )
+    add_files(parser, "a file a model (of a folder or glob too), or one table of several", least=0)
     parser.add_argument(
         "--state",
         type=Path,
@@ -83,9 +68,7 @@ def add_report(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--title", metavar="TEXT", help="title of the page (default: what it is about)")
     add_models(parser.add_argument_group("the models"))
-    add_confidence_level(parser)
-    add_groups(parser)
-    add_within(parser)
+    add_intervals(parser)
     add_together(parser)
     add_given(parser)
     add_rows_and_test(parser)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from kernelcal.cli.common import check_lens, lens_of, refuse_beside_state, seed, spread_out
+from kernelcal.cli.common import check_lens, lens_of, refuse_beside_state, spread_out, whole_number
 from kernelcal.cli.ending import FINE, SAID_NO, say
 from kernelcal.cli.pictures import refuse_picture, write_picture
 from kernelcal.cli.reading import add_reading, reading_of
@@ -54,7 +54,7 @@ def add_monitor(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--horizon", type=int, metavar="H", help="steps that forecasts look ahead: a row a step, in the order of time"
     )
-    parser.add_argument("--seed", type=seed, metavar="SEED", help="seed that breaks ties (default: 0)")
+    parser.add_argument("--seed", type=whole_number, metavar="SEED", help="seed that breaks ties (default: 0)")
     parser.add_argument("--lens", metavar="LENS", help=f"a simpler question. {LENSES.help}")
     parser.add_argument(
         "--fail-on", choices=_ALARMS, default="any", help="alarm that makes the exit status 1 (default: %(default)s)"

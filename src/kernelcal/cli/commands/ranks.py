@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kernelcal.cli.common import seed
+from kernelcal.cli.common import whole_number
 from kernelcal.cli.ending import naming, say, without_drops
 from kernelcal.cli.gates import Judged, draws_for_gates, ended_by, level
 from kernelcal.cli.pictures import refuse_picture, write_picture
@@ -42,7 +42,7 @@ def add_ranks(parser: argparse.ArgumentParser) -> None:
         "--alpha", type=float, default=SIGNIFICANCE, metavar="P", help="level of the tests (default: %(default)s)"
     )
     parser.add_argument("--draws", type=int, metavar="B", help=f"draws of the exact tests (default: {DRAWS})")
-    parser.add_argument("--seed", type=seed, default=0, help="seed of the draws (default: %(default)s)")
+    parser.add_argument("--seed", type=whole_number, default=0, help="seed of the draws (default: %(default)s)")
     parser.add_argument("--all-draws", action="store_true", help="do not stop early once p is clearly large")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw all parameters, a png, svg or pdf")
     parser.add_argument(

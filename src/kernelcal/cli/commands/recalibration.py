@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from kernelcal.cli.commands.repaired import ReadColumns, layout_of, write_lines, write_repaired
-from kernelcal.cli.common import seed
+from kernelcal.cli.common import whole_number
 from kernelcal.cli.ending import FINE, naming, refused, say
 from kernelcal.cli.gates import Judged, draws_for_gates, ended_with, level, said, with_draws_of_sets
 from kernelcal.cli.reading import add_reading, reading_of
@@ -71,7 +71,7 @@ def add_recalibrate(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--time", metavar="NAME", help="with --horizon: column of times at regular steps")
     group.add_argument("--series", metavar="NAMES", help="with --horizon: columns that tell series apart")
     parser.add_argument("--draws", type=int, metavar="B", help=f"draws of the tests (default: {DRAWS})")
-    parser.add_argument("--seed", type=seed, default=0, metavar="SEED", help="seed of folds and draws")
+    parser.add_argument("--seed", type=whole_number, default=0, metavar="SEED", help="seed of folds and draws")
     parser.add_argument(
         "--fail-below", type=level, metavar="P", help="exit status 1 if the p-value after the map is below P"
     )

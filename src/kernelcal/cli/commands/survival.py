@@ -9,7 +9,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from kernelcal.cli.common import seed, spread_out
+from kernelcal.cli.common import spread_out, whole_number
 from kernelcal.cli.ending import FINE, naming, refused, say, without_drops
 from kernelcal.cli.gates import Judged, draws_for_gates, ended_by, level, with_draws_of_groups
 from kernelcal.cli.pictures import refuse_picture, write_picture
@@ -56,7 +56,7 @@ def add_survival(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--confidence-level", type=float, default=CONFIDENCE_LEVEL, metavar="P", help="coverage")
     parser.add_argument("--alpha", type=float, default=SIGNIFICANCE, metavar="P", help="level of the verdict")
     parser.add_argument("--draws", type=int, metavar="B", help=f"draws of the test (default: {DRAWS})")
-    parser.add_argument("--seed", type=seed, default=0, help="seed of the draws (default: %(default)s)")
+    parser.add_argument("--seed", type=whole_number, default=0, help="seed of the draws (default: %(default)s)")
     parser.add_argument(
         "--plot", type=Path, metavar="FILE", help="draw residuals and the last horizon, png, svg or pdf"
     )
