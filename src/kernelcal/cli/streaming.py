@@ -49,7 +49,7 @@ def add_streaming(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument(
         "--pool-groups",
-        type=partial(whole_number, least=1),
+        type=whole_number,
         metavar="N",
         help="in one pass: of a column of --groups keep the N values that are most frequent in the rows looked at "
         "first, and pool all others as one group (default: every value is a group, more than 50 are refused)",
