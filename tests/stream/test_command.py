@@ -50,7 +50,7 @@ def test_small_files_are_read_at_once_and_large_ones_in_parts(capsys, data):
 @pytest.mark.parametrize(
     ("option", "value", "expected"),
     [
-        ("--pool-groups", "many", "a whole number from 0"),  # 0 is refused with both bounds, once the kind is known
+        ("--pool-groups", "many", "a whole number from 0"),  # 0 is refused with both bounds: test_groups
         ("--first-row", "-1", "the number of a row, from 0"),
         ("--features", "0", "a whole number from 1"),
         ("--seed", "1.5", "a whole number from 0"),
