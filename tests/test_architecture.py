@@ -14,9 +14,10 @@ from kernelcal.cli.parser import COMMANDS
 
 SOURCE = Path(kernelcal.__file__).parent
 FLOORS = [
+    {"surroundings"},
     {"defaults", "errors"},
     {"arrays"},
-    {"randomness", "registry", "tables", "plots", "files", "surroundings"},
+    {"randomness", "registry", "tables", "plots", "files"},
     {"predictions"},
     {"dependence"},
     {"covariates"},

@@ -12,7 +12,7 @@ import pytest
 
 import kernelcal
 from kernelcal.cli import main
-from kernelcal.cli.commands import answers
+from kernelcal.cli.commands import evaluation
 from kernelcal.cli.ending import naming
 from kernelcal.surroundings import is_command
 
@@ -82,11 +82,11 @@ def test_a_fault_inside_is_status_three_and_names_the_place(capsys, folder, monk
     def fails(*_, **__):
         raise error
 
-    monkeypatch.setattr(answers, "evaluated", fails)
+    monkeypatch.setattr(evaluation, "evaluated", fails)
     assert main(["evaluate", str(folder / "honest.csv"), "--fail-below", "0.5"]) == 3
     said = capsys.readouterr().err
     assert said.startswith(f"kernelcal: a fault of kernelcal, not of what you gave: {type(error).__name__}: ")
-    assert "(answers.py, line " in said
+    assert "(evaluation.py, line " in said
     assert said.count("\n") == 1
 
 
@@ -94,7 +94,7 @@ def test_memory_that_is_not_there_is_status_three(capsys, folder, monkeypatch):
     def fails(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr(answers, "evaluated", fails)
+    monkeypatch.setattr(evaluation, "evaluated", fails)
     assert main(["evaluate", str(folder / "honest.csv")]) == 3
     assert capsys.readouterr().err.startswith("kernelcal: out of memory: fewer draws or features")
 

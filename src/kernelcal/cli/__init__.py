@@ -1,5 +1,8 @@
 """The command line."""
 
-from kernelcal.cli.command import main
+from kernelcal.surroundings import at_first_use
+
+with at_first_use(__name__):
+    from kernelcal.cli.command import main
 
 __all__ = ["main"]

@@ -16,11 +16,11 @@ __all__ = ["COMMANDS", "argument_parser"]
 
 # name, the file in `cli.commands` that has ``add_NAME(parser)``, what `kernelcal --help` says
 COMMANDS = (
-    ("evaluate", "answers", "scores, calibration errors, exact p-value and a verdict"),
-    ("test", "answers", "the exact test alone, with every member of its family"),
+    ("evaluate", "evaluation", "scores, calibration errors, exact p-value and a verdict"),
+    ("test", "testing", "the exact test alone, with every member of its family"),
     ("compare", "models", "several models on the same rows: which is better calibrated, and how certainly"),
     ("report", "models", "one HTML page: verdict, numbers, pictures, where the model is wrong, method and data"),
-    ("explain", "answers", "where the model is wrong: at which predictions, in which classes, groups and rows"),
+    ("explain", "explanation", "where the model is wrong: at which predictions, in which classes, groups and rows"),
     (
         "measure",
         "measuring",

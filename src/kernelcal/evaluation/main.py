@@ -12,11 +12,7 @@ from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
 from kernelcal.dependence import suspicions
 from kernelcal.errors import InputError
 from kernelcal.evaluation.base import Evaluation
-from kernelcal.evaluation.classes import class_evaluation
-from kernelcal.evaluation.densities import score_evaluation
 from kernelcal.evaluation.estimates import KernelError
-from kernelcal.evaluation.numbers import number_evaluation
-from kernelcal.evaluation.quantiles import quantile_evaluation
 from kernelcal.explanation import by_group, checked_groups, refuse_ungrouped
 from kernelcal.inference import DefaultFamily, TestResult
 from kernelcal.inference.intervals import interval_of
@@ -215,9 +211,19 @@ def _test(case: Case, error: KernelError, run: Run) -> TestResult | None:
 
 
 def _maker(batch: Any) -> Callable[..., Evaluation]:
-    """Function that adds what one kind of predictions has of its own."""
+    """Function that adds what one kind of predictions has of its own: imported when there are some."""
     if isinstance(batch, ClassPredictions):
+        from kernelcal.evaluation.classes import class_evaluation
+
         return class_evaluation
     if isinstance(batch, Quantiles):
+        from kernelcal.evaluation.quantiles import quantile_evaluation
+
         return quantile_evaluation
-    return score_evaluation if isinstance(batch, ScorePredictions) else number_evaluation
+    if isinstance(batch, ScorePredictions):
+        from kernelcal.evaluation.densities import score_evaluation
+
+        return score_evaluation
+    from kernelcal.evaluation.numbers import number_evaluation
+
+    return number_evaluation

@@ -1,64 +1,72 @@
 """From a statistic to a p-value."""
 
-from kernelcal.inference.bounded import BoundedError, acceptance_threshold, bounded_error
-from kernelcal.inference.draws import Draws
-from kernelcal.inference.given import ColumnProfile, GivenResult, PlaceFinding
-from kernelcal.inference.intervals import (
-    INTERVAL_METHODS,
-    Equivalence,
-    Interval,
-    IntervalMethod,
-    PairedDifference,
-    Request,
-    Spread,
-    block_spread,
-    bootstrap_cost,
-    confidence_interval,
-    equivalence_test,
-    in_words,
-    say_bootstrap_cost,
-    seconds_of,
-)
-from kernelcal.inference.laws import (
-    CME,
-    NULL_LAWS,
-    Block,
-    Bootstrap,
-    Bound,
-    ChiSquareSum,
-    Consistency,
-    Dependent,
-    DrawnValues,
-    Exact,
-    GammaFit,
-    KnownNull,
-    NullLaw,
-    Outcome,
-    Pearson,
-    Problem,
-    Saddlepoint,
-    Spectrum,
-    Swap,
-    Wild,
-    exact_null,
-    known_null,
-    one_member,
-)
-from kernelcal.inference.philox import WORDS, keyed_words, philox_words
-from kernelcal.inference.redrawn import CoupledRows, Redrawn, RedrawnValues, Sliced, band_draws
-from kernelcal.inference.reliability_curves import class_reliability, class_reliability_of, reliability, reliability_of
-from kernelcal.inference.reliability_result import ClassReliability, Reliability
-from kernelcal.inference.result import Member, TestResult
-from kernelcal.inference.simplex import SimplexCalibration, simplex_calibration, simplex_of
-from kernelcal.inference.test import (
-    STATISTICS,
-    DefaultFamily,
-    GivenFamily,
-    UniformPIT,
-    calibration_test,
-    pit_test,
-    register_statistic,
-)
+from kernelcal.surroundings import at_first_use
+
+with at_first_use(__name__):
+    from kernelcal.inference.bounded import BoundedError, acceptance_threshold, bounded_error
+    from kernelcal.inference.draws import Draws
+    from kernelcal.inference.given import ColumnProfile, GivenResult, PlaceFinding
+    from kernelcal.inference.intervals import (
+        INTERVAL_METHODS,
+        Equivalence,
+        Interval,
+        IntervalMethod,
+        PairedDifference,
+        Request,
+        Spread,
+        block_spread,
+        bootstrap_cost,
+        confidence_interval,
+        equivalence_test,
+        in_words,
+        say_bootstrap_cost,
+        seconds_of,
+    )
+    from kernelcal.inference.laws import (
+        CME,
+        NULL_LAWS,
+        Block,
+        Bootstrap,
+        Bound,
+        ChiSquareSum,
+        Consistency,
+        Dependent,
+        DrawnValues,
+        Exact,
+        GammaFit,
+        KnownNull,
+        NullLaw,
+        Outcome,
+        Pearson,
+        Problem,
+        Saddlepoint,
+        Spectrum,
+        Swap,
+        Wild,
+        exact_null,
+        known_null,
+        one_member,
+    )
+    from kernelcal.inference.philox import WORDS, keyed_words, philox_words
+    from kernelcal.inference.redrawn import CoupledRows, Redrawn, RedrawnValues, Sliced, band_draws
+    from kernelcal.inference.reliability_curves import (
+        class_reliability,
+        class_reliability_of,
+        reliability,
+        reliability_of,
+    )
+    from kernelcal.inference.reliability_result import ClassReliability, Reliability
+    from kernelcal.inference.result import Member, TestResult
+    from kernelcal.inference.simplex import SimplexCalibration, simplex_calibration, simplex_of
+    from kernelcal.inference.test import (
+        STATISTICS,
+        DefaultFamily,
+        GivenFamily,
+        UniformPIT,
+        calibration_test,
+        pit_test,
+        register_statistic,
+    )
 
 __all__ = [
     "CME",

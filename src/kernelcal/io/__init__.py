@@ -1,16 +1,19 @@
 """Files to predictions and targets: opened, their columns chosen, the kind of table told, and read."""
 
-from kernelcal.io.columns import CROSSING, KINDS, ReadOptions, flag, identities, was_said
-from kernelcal.io.labelled import is_labelled, labelled_source
-from kernelcal.io.libraries import arrow_arrays, is_table, table_columns
-from kernelcal.io.models import models_of, on_same_rows, read_models
-from kernelcal.io.opening import open_source, readers
-from kernelcal.io.reading import form_of, is_in_lines, opened, outcomes_beside, read, read_source
-from kernelcal.io.roles import Joined
-from kernelcal.io.sources import MISSING, READERS, Arrays, Source, is_number, missing, reads, typed
-from kernelcal.io.table import Data, LongLines, explained, how_found
-from kernelcal.io.text import Text
-from kernelcal.io.wide import class_columns, is_constant, wide_columns
+from kernelcal.surroundings import at_first_use
+
+with at_first_use(__name__):
+    from kernelcal.io.columns import CROSSING, KINDS, ReadOptions, flag, identities, was_said
+    from kernelcal.io.labelled import is_labelled, labelled_source
+    from kernelcal.io.libraries import arrow_arrays, is_table, table_columns
+    from kernelcal.io.models import models_of, on_same_rows, read_models
+    from kernelcal.io.opening import open_source, readers
+    from kernelcal.io.reading import form_of, is_in_lines, opened, outcomes_beside, read, read_source
+    from kernelcal.io.roles import Joined
+    from kernelcal.io.sources import MISSING, READERS, Arrays, Source, is_number, missing, reads, typed
+    from kernelcal.io.table import Data, LongLines, explained, how_found
+    from kernelcal.io.text import Text
+    from kernelcal.io.wide import class_columns, is_constant, wide_columns
 
 __all__ = [
     "CROSSING",

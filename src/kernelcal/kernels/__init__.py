@@ -1,59 +1,62 @@
 """Kernels: profiles of metrics between predictions, kernels between targets, and their algebra."""
 
-from kernelcal.kernels.base import Kernel, Pairs, Product, Scaled, Sum, has_leaf, leaves, positive
-from kernelcal.kernels.divergences import MMD, FisherDivergence, KernelFisherDivergence, ground_lengthscale
-from kernelcal.kernels.embeddings import (
-    GaussHermite,
-    GaussLegendre,
-    Integrator,
-    MonteCarlo,
-    cross_of,
-    mean_of,
-    plan,
-    point,
-)
-from kernelcal.kernels.joint import Constant, OnTargets, Term, joint_mixture, on_targets, terms_of
-from kernelcal.kernels.lengthscales import (
-    Medians,
-    median_lengthscale,
-    resolve,
-    resolve_target,
-    rows_that_count,
-    target_lengthscale,
-)
-from kernelcal.kernels.metrics import (
-    Euclidean,
-    Hellinger,
-    Metric,
-    MixtureWasserstein,
-    PairwiseMetric,
-    SlicedWasserstein,
-    Standardised,
-    TotalVariation,
-    Wasserstein,
-)
-from kernelcal.kernels.plain import kernel_from_plain, kernel_to_plain
-from kernelcal.kernels.points import (
-    AlignedPairs,
-    CrossPairs,
-    Points,
-    class_matrix,
-    kernel_between,
-    kernels_between,
-    smaller,
-)
-from kernelcal.kernels.profiles import (
-    Gaussian,
-    InverseMultiquadric,
-    Laplacian,
-    Matern32,
-    Matern52,
-    PowerExponential,
-    RationalQuadratic,
-    Stationary,
-)
-from kernelcal.kernels.simple import PIT, Brownian, Coordinatewise, Dirac, FiniteKernel, Linear, QuantileLevels
-from kernelcal.kernels.spectral import Spectral
+from kernelcal.surroundings import at_first_use
+
+with at_first_use(__name__):
+    from kernelcal.kernels.base import Kernel, Pairs, Product, Scaled, Sum, has_leaf, leaves, positive
+    from kernelcal.kernels.divergences import MMD, FisherDivergence, KernelFisherDivergence, ground_lengthscale
+    from kernelcal.kernels.embeddings import (
+        GaussHermite,
+        GaussLegendre,
+        Integrator,
+        MonteCarlo,
+        cross_of,
+        mean_of,
+        plan,
+        point,
+    )
+    from kernelcal.kernels.joint import Constant, OnTargets, Term, joint_mixture, on_targets, terms_of
+    from kernelcal.kernels.lengthscales import (
+        Medians,
+        median_lengthscale,
+        resolve,
+        resolve_target,
+        rows_that_count,
+        target_lengthscale,
+    )
+    from kernelcal.kernels.metrics import (
+        Euclidean,
+        Hellinger,
+        Metric,
+        MixtureWasserstein,
+        PairwiseMetric,
+        SlicedWasserstein,
+        Standardised,
+        TotalVariation,
+        Wasserstein,
+    )
+    from kernelcal.kernels.plain import kernel_from_plain, kernel_to_plain
+    from kernelcal.kernels.points import (
+        AlignedPairs,
+        CrossPairs,
+        Points,
+        class_matrix,
+        kernel_between,
+        kernels_between,
+        smaller,
+    )
+    from kernelcal.kernels.profiles import (
+        Gaussian,
+        InverseMultiquadric,
+        Laplacian,
+        Matern32,
+        Matern52,
+        PowerExponential,
+        RationalQuadratic,
+        Stationary,
+    )
+    from kernelcal.kernels.simple import PIT, Brownian, Coordinatewise, Dirac, FiniteKernel, Linear, QuantileLevels
+    from kernelcal.kernels.spectral import Spectral
 
 __all__ = [
     "MMD",

@@ -1,4 +1,7 @@
-"""What each field calls calibration: one mechanism, from a value to what it takes not to stand alone."""
+"""What each field calls calibration: one mechanism, from a value to what it takes not to stand alone.
+
+All files are imported at once, since measures are asked for by the names that they register.
+"""
 
 from kernelcal.measures.base import Measure, PreparedMeasure, positive_probabilities, serves_one_probability
 from kernelcal.measures.cited import (

@@ -14,6 +14,7 @@ from kernelcal.arrays import Array, take_rows, to_numpy
 from kernelcal.errors import InputError
 from kernelcal.predictions.foreign import Reading
 from kernelcal.randomness import generator_of
+from kernelcal.surroundings import import_all
 
 __all__ = ["Predictions", "checked_classes", "checked_index", "families", "made", "taken", "trusted"]
 
@@ -192,6 +193,7 @@ class Predictions(ABC):
 
 def families(own: bool = False) -> list[type[Predictions]]:
     """Families of kernelcal in the order of their names, and with `own` those of the user after them."""
+    import_all("kernelcal.predictions")
     found = [family for family in _below(Predictions) if not isabstract(family)]
     ours = [family for family in dict.fromkeys(found) if family.__module__.startswith("kernelcal.")]
     rest = [family for family in dict.fromkeys(found) if family not in ours] if own else []

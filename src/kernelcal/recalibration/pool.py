@@ -13,7 +13,7 @@ from kernelcal.recalibration.class_maps import CLASS_MAPS, ClassMap, Rows, Tempe
 from kernelcal.recalibration.curve_maps import Platt, Quadratic, Spline, VennAbers
 from kernelcal.recalibration.folds import Fold, folds_of, refused_folds
 
-__all__ = ["Pool", "error_of", "fit_pool"]
+__all__ = ["CLASS_MAPS", "Pool", "error_of", "fit_pool"]  # the maps with those that curve_maps registers
 
 
 _FOLDS = 5

@@ -1,106 +1,109 @@
 """Statistics and scores: one room a kind. ``x_of(case)`` is the core of ``x(y, predictions)``: it checks nothing."""
 
-from kernelcal.statistics.base import (
-    Estimate,
-    GradientEstimate,
-    Look,
-    Merge,
-    NumberEstimate,
-    Prepared,
-    Statistic,
-    Together,
-    target_notes,
-)
-from kernelcal.statistics.binned import (
-    ECE,
-    BinnedEstimate,
-    BinTable,
-    BrierDecomposition,
-    NullBand,
-    brier_decomposition,
-    brier_decomposition_of,
-    ece,
-    mce,
-)
-from kernelcal.statistics.conditional import (
-    CKCE,
-    ECMMD,
-    JKCE,
-    IncompleteCholesky,
-    MeanEmbedding,
-    ckce,
-    ecmmd,
-    jkce,
-    mcmd,
-)
-from kernelcal.statistics.derived import CallableStatistic, Through
-from kernelcal.statistics.functions import function_of
-from kernelcal.statistics.locations import Locations, draw_locations, normal_locations
-from kernelcal.statistics.mean_embedding import UCME, PreparedUCME, ucme
-from kernelcal.statistics.outcomes import (
-    CentralCoverage,
-    ClaimedLevels,
-    HighestDensityCoverage,
-    QuantileCalibration,
-    UniformHistogram,
-    central_coverage,
-    central_coverage_of,
-    claimed_levels,
-    claimed_levels_of,
-    highest_density_coverage,
-    highest_density_coverage_of,
-    pit,
-    pit_histogram,
-    pit_histogram_of,
-    pit_intervals,
-    pit_intervals_of,
-    pit_of,
-    quantile_calibration,
-    quantile_calibration_of,
-    rank_histogram,
-    rank_histogram_of,
-)
-from kernelcal.statistics.pairwise import KCCSD, MMCE, SKCE, kccsd, mmce, skce
-from kernelcal.statistics.residual_functions import (
-    ClassFunctions,
-    KernelFunctions,
-    PlaceFunctions,
-    ResidualFunctions,
-    SpectralFunctions,
-)
-from kernelcal.statistics.scores import (
-    PinballLoss,
-    WeightedIntervalScore,
-    accuracy,
-    accuracy_of,
-    brier_score,
-    brier_score_of,
-    brier_score_rows,
-    brier_score_rows_of,
-    coordinate,
-    crps,
-    crps_of,
-    crps_rows,
-    crps_rows_of,
-    log_score,
-    log_score_of,
-    log_score_rows,
-    log_score_rows_of,
-    mean_squared_error,
-    mean_squared_error_of,
-    mean_squared_error_rows_of,
-    negative_log_likelihood,
-    negative_log_likelihood_of,
-    negative_log_likelihood_rows,
-    negative_log_likelihood_rows_of,
-    pinball_loss,
-    pinball_loss_of,
-    weighted_interval_score,
-    weighted_interval_score_of,
-    weighted_interval_score_rows,
-    weighted_interval_score_rows_of,
-)
-from kernelcal.statistics.signals import ClassSignals, NumberSignals, QuantileSignals
+from kernelcal.surroundings import at_first_use
+
+with at_first_use(__name__):
+    from kernelcal.statistics.base import (
+        Estimate,
+        GradientEstimate,
+        Look,
+        Merge,
+        NumberEstimate,
+        Prepared,
+        Statistic,
+        Together,
+        target_notes,
+    )
+    from kernelcal.statistics.binned import (
+        ECE,
+        BinnedEstimate,
+        BinTable,
+        BrierDecomposition,
+        NullBand,
+        brier_decomposition,
+        brier_decomposition_of,
+        ece,
+        mce,
+    )
+    from kernelcal.statistics.conditional import (
+        CKCE,
+        ECMMD,
+        JKCE,
+        IncompleteCholesky,
+        MeanEmbedding,
+        ckce,
+        ecmmd,
+        jkce,
+        mcmd,
+    )
+    from kernelcal.statistics.derived import CallableStatistic, Through
+    from kernelcal.statistics.functions import function_of
+    from kernelcal.statistics.locations import Locations, draw_locations, normal_locations
+    from kernelcal.statistics.mean_embedding import UCME, PreparedUCME, ucme
+    from kernelcal.statistics.outcomes import (
+        CentralCoverage,
+        ClaimedLevels,
+        HighestDensityCoverage,
+        QuantileCalibration,
+        UniformHistogram,
+        central_coverage,
+        central_coverage_of,
+        claimed_levels,
+        claimed_levels_of,
+        highest_density_coverage,
+        highest_density_coverage_of,
+        pit,
+        pit_histogram,
+        pit_histogram_of,
+        pit_intervals,
+        pit_intervals_of,
+        pit_of,
+        quantile_calibration,
+        quantile_calibration_of,
+        rank_histogram,
+        rank_histogram_of,
+    )
+    from kernelcal.statistics.pairwise import KCCSD, MMCE, SKCE, kccsd, mmce, skce
+    from kernelcal.statistics.residual_functions import (
+        ClassFunctions,
+        KernelFunctions,
+        PlaceFunctions,
+        ResidualFunctions,
+        SpectralFunctions,
+    )
+    from kernelcal.statistics.scores import (
+        PinballLoss,
+        WeightedIntervalScore,
+        accuracy,
+        accuracy_of,
+        brier_score,
+        brier_score_of,
+        brier_score_rows,
+        brier_score_rows_of,
+        coordinate,
+        crps,
+        crps_of,
+        crps_rows,
+        crps_rows_of,
+        log_score,
+        log_score_of,
+        log_score_rows,
+        log_score_rows_of,
+        mean_squared_error,
+        mean_squared_error_of,
+        mean_squared_error_rows_of,
+        negative_log_likelihood,
+        negative_log_likelihood_of,
+        negative_log_likelihood_rows,
+        negative_log_likelihood_rows_of,
+        pinball_loss,
+        pinball_loss_of,
+        weighted_interval_score,
+        weighted_interval_score_of,
+        weighted_interval_score_rows,
+        weighted_interval_score_rows_of,
+    )
+    from kernelcal.statistics.signals import ClassSignals, NumberSignals, QuantileSignals
 
 __all__ = [
     "CKCE",

@@ -1,55 +1,58 @@
 """Which columns of a file hold what, and which rows are kept."""
 
-from kernelcal.io.columns.dependent import Dependents, dependents_of_rows, dependents_of_units
-from kernelcal.io.columns.identity import identities, mixed
-from kernelcal.io.columns.levels import (
-    check_shapes,
-    column_levels,
-    merged_levels,
-    refuse_a_lonely_number,
-    refuse_another_order,
-    refuse_points,
-)
-from kernelcal.io.columns.names import class_names, is_one_hot, name_positions, read_targets, refuse_doubt
-from kernelcal.io.columns.rows import (
-    Units,
-    abstentions,
-    count,
-    given_of_rows,
-    given_of_units,
-    groups_of_rows,
-    groups_of_units,
-    holes,
-    kept_given,
-    kept_groups,
-    kept_keys,
-    key_columns,
-    keys_of_rows,
-    keys_of_units,
-    refuse_outcome_groups,
-    rows_to_keep,
-    units_of,
-    where_in_words,
-    where_mask,
-)
-from kernelcal.io.columns.selection import (
-    CROSSING,
-    KINDS,
-    OUTCOMES,
-    Choice,
-    ReadOptions,
-    asked_columns,
-    checked_options,
-    choose_predictions,
-    choose_target,
-    flag,
-    has_usual_predictions,
-    known,
-    listed,
-    missing_words,
-    usual_column,
-    was_said,
-)
+from kernelcal.surroundings import at_first_use
+
+with at_first_use(__name__):
+    from kernelcal.io.columns.dependent import Dependents, dependents_of_rows, dependents_of_units
+    from kernelcal.io.columns.identity import identities, mixed
+    from kernelcal.io.columns.levels import (
+        check_shapes,
+        column_levels,
+        merged_levels,
+        refuse_a_lonely_number,
+        refuse_another_order,
+        refuse_points,
+    )
+    from kernelcal.io.columns.names import class_names, is_one_hot, name_positions, read_targets, refuse_doubt
+    from kernelcal.io.columns.rows import (
+        Units,
+        abstentions,
+        count,
+        given_of_rows,
+        given_of_units,
+        groups_of_rows,
+        groups_of_units,
+        holes,
+        kept_given,
+        kept_groups,
+        kept_keys,
+        key_columns,
+        keys_of_rows,
+        keys_of_units,
+        refuse_outcome_groups,
+        rows_to_keep,
+        units_of,
+        where_in_words,
+        where_mask,
+    )
+    from kernelcal.io.columns.selection import (
+        CROSSING,
+        KINDS,
+        OUTCOMES,
+        Choice,
+        ReadOptions,
+        asked_columns,
+        checked_options,
+        choose_predictions,
+        choose_target,
+        flag,
+        has_usual_predictions,
+        known,
+        listed,
+        missing_words,
+        usual_column,
+        was_said,
+    )
 
 __all__ = [
     "CROSSING",

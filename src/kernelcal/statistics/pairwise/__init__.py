@@ -1,9 +1,12 @@
 """Means over pairs of rows: SKCE, KCCSD, MMCE."""
 
-from kernelcal.statistics.pairwise.apart import Apart, layered, steps_alike
-from kernelcal.statistics.pairwise.pair_means import SKCE, PairMean, PreparedPairMean, not_definite, skce
-from kernelcal.statistics.pairwise.stein import KCCSD, kccsd
-from kernelcal.statistics.pairwise.top_label import MMCE, mmce
+from kernelcal.surroundings import at_first_use
+
+with at_first_use(__name__):
+    from kernelcal.statistics.pairwise.apart import Apart, layered, steps_alike
+    from kernelcal.statistics.pairwise.pair_means import SKCE, PairMean, PreparedPairMean, not_definite, skce
+    from kernelcal.statistics.pairwise.stein import KCCSD, kccsd
+    from kernelcal.statistics.pairwise.top_label import MMCE, mmce
 
 __all__ = [
     "KCCSD",

@@ -1,46 +1,49 @@
 """Proper scores, and accuracy."""
 
-from kernelcal.statistics.scores.classes import (
-    accuracy,
-    accuracy_of,
-    brier_score,
-    brier_score_of,
-    brier_score_rows,
-    brier_score_rows_of,
-    log_score,
-    log_score_of,
-    log_score_rows,
-    log_score_rows_of,
-)
-from kernelcal.statistics.scores.numbers import (
-    components_of,
-    coordinate,
-    crps,
-    crps_of,
-    crps_rows,
-    crps_rows_of,
-    mean_squared_error,
-    mean_squared_error_of,
-    mean_squared_error_rows_of,
-    negative_log_likelihood,
-    negative_log_likelihood_of,
-    negative_log_likelihood_rows,
-    negative_log_likelihood_rows_of,
-)
-from kernelcal.statistics.scores.quantiles import (
-    QUANTILE_LEVELS,
-    PinballLoss,
-    WeightedIntervalScore,
-    absent_levels,
-    checked_levels,
-    pinball_loss,
-    pinball_loss_of,
-    usual_levels,
-    weighted_interval_score,
-    weighted_interval_score_of,
-    weighted_interval_score_rows,
-    weighted_interval_score_rows_of,
-)
+from kernelcal.surroundings import at_first_use
+
+with at_first_use(__name__):
+    from kernelcal.statistics.scores.classes import (
+        accuracy,
+        accuracy_of,
+        brier_score,
+        brier_score_of,
+        brier_score_rows,
+        brier_score_rows_of,
+        log_score,
+        log_score_of,
+        log_score_rows,
+        log_score_rows_of,
+    )
+    from kernelcal.statistics.scores.numbers import (
+        components_of,
+        coordinate,
+        crps,
+        crps_of,
+        crps_rows,
+        crps_rows_of,
+        mean_squared_error,
+        mean_squared_error_of,
+        mean_squared_error_rows_of,
+        negative_log_likelihood,
+        negative_log_likelihood_of,
+        negative_log_likelihood_rows,
+        negative_log_likelihood_rows_of,
+    )
+    from kernelcal.statistics.scores.quantiles import (
+        QUANTILE_LEVELS,
+        PinballLoss,
+        WeightedIntervalScore,
+        absent_levels,
+        checked_levels,
+        pinball_loss,
+        pinball_loss_of,
+        usual_levels,
+        weighted_interval_score,
+        weighted_interval_score_of,
+        weighted_interval_score_rows,
+        weighted_interval_score_rows_of,
+    )
 
 __all__ = [
     "QUANTILE_LEVELS",

@@ -1,27 +1,30 @@
 """Signals: the failures that are met most often, each with a direction."""
 
-from kernelcal.statistics.signals.class_words import bias_in_words
-from kernelcal.statistics.signals.classes import ClassSignals, PreparedClassSignals
-from kernelcal.statistics.signals.number_words import (
-    FAR,
-    far_in_words,
-    far_outside_in_words,
-    few_far,
-    of_shape,
-    shift_in_words,
-    width_in_words,
-)
-from kernelcal.statistics.signals.numbers import NumberSignals, PreparedNumberSignals
-from kernelcal.statistics.signals.quantiles import (
-    SIDES,
-    CellScores,
-    PreparedQuantileSignals,
-    QuantileSignals,
-    level_in_words,
-    level_tails,
-    side_in_words,
-    skewed,
-)
+from kernelcal.surroundings import at_first_use
+
+with at_first_use(__name__):
+    from kernelcal.statistics.signals.class_words import bias_in_words
+    from kernelcal.statistics.signals.classes import ClassSignals, PreparedClassSignals
+    from kernelcal.statistics.signals.number_words import (
+        FAR,
+        far_in_words,
+        far_outside_in_words,
+        few_far,
+        of_shape,
+        shift_in_words,
+        width_in_words,
+    )
+    from kernelcal.statistics.signals.numbers import NumberSignals, PreparedNumberSignals
+    from kernelcal.statistics.signals.quantiles import (
+        SIDES,
+        CellScores,
+        PreparedQuantileSignals,
+        QuantileSignals,
+        level_in_words,
+        level_tails,
+        side_in_words,
+        skewed,
+    )
 
 __all__ = [
     "FAR",
