@@ -190,12 +190,18 @@ class ClassResidual(FeatureResidual):
     def squared_norms(self, targets: np.ndarray) -> np.ndarray:
         """|r_i|^2 of many sets of targets, shape (B, n), by looking up n x m numbers."""
         norms = self._squared_norms(targets)
-        return norms if self.weights is None else norms * self.weights**2
+        if self.weights is not None:
+            norms *= self.weights**2
+        return norms
 
     def _squared_norms(self, targets: np.ndarray) -> np.ndarray:
         mean, own = self._table, self.mean_squares
         if self.class_features is None:  # only what labels point at is made double
-            return 1 - 2 * _of_label(mean, targets).astype(np.float64, copy=False) + own
+            norms = _of_label(mean, targets).astype(np.float64, copy=False)
+            norms *= -2  # in place: of all draws of many rows each of these is as large as all features
+            norms += 1
+            norms += own
+            return norms
         cross = mean @ self.class_features.T
         sizes = (self.class_features**2).sum(axis=1)
         return _of_label(sizes - 2 * cross + own[:, None], targets)
