@@ -61,18 +61,22 @@ def pytest_addoption(parser):
 def pytest_collection_modifyitems(config, items):
     """What is tried with JAX too is slow there, as each case compiles programs of its own, and so are some pages.
 
-    Of a test marked `quick_cases` so many cases are quick, which lie evenly among all of them, and the others slow.
+    Of a test marked `quick_cases` so many cases are quick, which lie evenly among all of them, and the others slow; of
+    the slow cases of one marked `slow_cases` so many stay with the slow tests, and the others are long.
     """
-    tests = {}
+    tests, slow = {}, {}
     for item in items:
         if "jax" in item.name.partition("[")[2] or (item.path.suffix == ".rst" and item.path.stem in SLOW_PAGES):
             item.add_marker(pytest.mark.slow)
-        if item.get_closest_marker("slow") is None:
-            tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    for cases in tests.values():
-        marked = cases[0].get_closest_marker("quick_cases")
-        for item in _others(cases, marked.args[0] if marked else None):
-            item.add_marker(pytest.mark.slow)
+        if item.get_closest_marker("long") is not None:
+            item.add_marker(pytest.mark.slow)  # what is long is left out where what is slow is
+        which = tests if item.get_closest_marker("slow") is None else slow
+        which.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for found, word, others in ((tests, "quick_cases", pytest.mark.slow), (slow, "slow_cases", pytest.mark.long)):
+        for cases in found.values():
+            marked = cases[0].get_closest_marker(word)
+            for item in _others(cases, marked.args[0] if marked else None):
+                item.add_marker(others)
     left_out = {id(item) for cases in tests.values() for item in _others(cases, config.option.cases)}
     if left_out:
         config.hook.pytest_deselected(items=[item for item in items if id(item) in left_out])

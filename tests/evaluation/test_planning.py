@@ -262,6 +262,7 @@ print(promised / (status("VmHWM") - before))
 
 
 @pytest.mark.slow
+@pytest.mark.slow_cases(8)
 @pytest.mark.skipif(not os.path.exists("/proc/self/clear_refs"), reason="the peak of memory is measured on Linux")
 @pytest.mark.parametrize(
     ("family", "n", "m", "draws"),

@@ -232,6 +232,7 @@ def _settings():
 
 
 @pytest.mark.slow
+@pytest.mark.slow_cases(4)
 @pytest.mark.parametrize(("family", "how", "make"), list(_settings()), ids=lambda x: x if isinstance(x, str) else "")
 def test_level_over_all_groups(family, how, make):
     sets, any_group, differ, columns = 60, 0, 0, 0

@@ -243,6 +243,7 @@ SETTINGS = {
 
 
 @pytest.mark.slow
+@pytest.mark.slow_cases(3)
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_level_given_mixed_columns(setting):
     """The p-value and the places that are named keep their level; outcomes are drawn by NumPy."""

@@ -195,6 +195,7 @@ def _settings():
 
 
 @pytest.mark.slow
+@pytest.mark.slow_cases(4)
 @pytest.mark.parametrize(("kind", "how", "make"), list(_settings()), ids=lambda x: x if isinstance(x, str) else "")
 def test_level_given_columns(kind, how, make):
     sets, rejected, places = 60, 0, 0

@@ -24,6 +24,7 @@ def keeps_level(pvalues, *, used_up=True):
 
 
 @pytest.mark.slow
+@pytest.mark.slow_cases(3)
 @pytest.mark.parametrize("d", [1, 10])
 @pytest.mark.parametrize("n", [10, *(pytest.param(n, marks=pytest.mark.slow) for n in (30, 100))])
 def test_the_exact_test_keeps_its_level(n, d):
@@ -36,6 +37,7 @@ def test_the_exact_test_keeps_its_level(n, d):
 
 
 @pytest.mark.slow
+@pytest.mark.slow_cases(3)
 @pytest.mark.parametrize("d", [1, 10])
 @pytest.mark.parametrize("n", [10, *(pytest.param(n, marks=pytest.mark.slow) for n in (30, 100))])
 def test_the_swap_test_keeps_its_level(n, d):

@@ -94,18 +94,15 @@ CALIBRATED = [
     *((f, n) for f in (counts, mostly_dry, one_trial) for n in (20, 100)),
 ]
 CALIBRATED += [(counts, 300), (mostly_dry, 300), (one_trial, 300)]
-QUICK = ((rare_counts, 300), (counts, 20), (mostly_dry, 100), (one_trial, 20))
+FULL = ((rare_counts, 300), (one_trial, 20))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "n", "sets"),
     [
-        *(
-            (make, n, 40) if (make, n) in QUICK else pytest.param(make, n, 40, marks=pytest.mark.slow)
-            for make, n in CALIBRATED
-        ),
-        *(pytest.param(make, n, 500, marks=pytest.mark.slow) for make, n in CALIBRATED),
+        *((make, n, 40) for make, n in CALIBRATED),
+        *(pytest.param(make, n, 500, marks=() if (make, n) in FULL else pytest.mark.long) for make, n in CALIBRATED),
     ],
 )
 def test_level_with_the_default_seed(make, n, sets):
@@ -287,7 +284,7 @@ def few(family, n):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("family", ["Poisson(.02)", "Poisson(.5)", "Binomial(1, .03)"])
-@pytest.mark.parametrize("sets", [40, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("sets", [40, pytest.param(500, marks=pytest.mark.long)])
 def test_level_over_seeds_of_counts_that_are_nearly_all_0(family, sets):
     law, batch = few(family, 300)
     p = np.array(
