@@ -62,7 +62,7 @@ def pytest_collection_modifyitems(config, items):
     """What is tried with JAX too is slow there, as each case compiles programs of its own, and so are some pages.
 
     Of a test marked `quick_cases` so many cases are quick, which lie evenly among all of them, and the others slow; of
-    the slow cases of one marked `slow_cases` so many stay with the slow tests, and the others are long.
+    one marked `slow_cases` so many of the slow cases stay with the slow tests, and the others are long.
     """
     tests, slow = {}, {}
     for item in items:

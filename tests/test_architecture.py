@@ -183,6 +183,14 @@ def test_names_of_packages_hide_no_module():
             assert inner not in MODULES or getattr(package, exported) is importlib.import_module(inner), inner
 
 
+def test_no_name_of_a_door_is_a_file_of_its_room():
+    """Python puts a file that is imported in the place of the name; a name is itself, whatever was imported first."""
+    for name in sorted(PACKAGES):
+        for node in _statements(ast.parse(MODULES[name].read_text())):
+            for alias in node.names if isinstance(node, ast.ImportFrom) and node.module != name else ():
+                assert f"{name}.{alias.asname or alias.name}" not in MODULES, f"{name} lists {alias.name}"
+
+
 def test_import_brings_no_extra_and_no_heavy_part_of_scipy():
     code = (
         "import sys, kernelcal; "

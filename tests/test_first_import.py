@@ -3,21 +3,20 @@
 import ast
 import builtins
 import importlib
+import importlib.util
 import json
+import os
 import subprocess
 import sys
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 import kernelcal as kc
-from kernelcal.inference import INTERVAL_METHODS, NULL_LAWS, STATISTICS
-from kernelcal.lenses import LENSES
-from kernelcal.measures import MEASURES
-from kernelcal.pairs import ENGINES
 from kernelcal.predictions import families
-from kernelcal.recalibration import CLASS_MAPS
+from kernelcal.surroundings import import_all
 
 SOURCE = Path(kc.__file__)
 
@@ -26,9 +25,12 @@ def test_what_is_listed_is_what_is_found():
     """Names that people and type checkers read in the file, in the block of what is imported when it is asked for."""
     block = next(node for node in ast.parse(SOURCE.read_text()).body if isinstance(node, ast.With))
     listed = {alias.name: node.module for node in block.body for alias in node.names}
-    assert sorted(listed) == sorted(kc.__all__)
-    for name, room in listed.items():
-        assert getattr(kc, name) is getattr(importlib.import_module(room), name)
+    rooms = {name for name, module in listed.items() if module == "kernelcal"}
+    assert sorted({*listed} - rooms | {"datasets"}) == sorted(kc.__all__)
+    there = {path.stem for path in SOURCE.parent.iterdir() if not path.stem.startswith("_")}
+    assert rooms == there - {"cli", "files", "py", "surroundings"}, "type checkers know rooms that are listed"
+    for name in listed.keys() - rooms:
+        assert getattr(kc, name) is getattr(importlib.import_module(listed[name]), name)
 
 
 def test_every_room_is_an_attribute():
@@ -39,8 +41,9 @@ def test_every_room_is_an_attribute():
         assert getattr(kc, room) is importlib.import_module(f"kernelcal.{room}")
     with pytest.raises(AttributeError, match="module 'kernelcal' has no attribute 'calibrate'"):
         kc.calibrate  # noqa: B018
-    with pytest.raises(AttributeError, match=r"module 'kernelcal\.kernels' has no attribute '_nothing'"):
-        kc.kernels._nothing  # noqa: B018
+    for name in ("_nothing", "a.b", "__main__"):
+        assert not hasattr(kc, name)
+        assert name not in dir(kc)
 
 
 def _modules_after(code):
@@ -55,48 +58,99 @@ def test_a_name_brings_the_files_that_it_needs_alone():
     assert "kernelcal.predictions.continuous" not in modules
 
 
+def _tables():
+    """Names of doors that stand for tables: registries and dictionaries that files fill when they are imported."""
+    for path in sorted(SOURCE.parent.rglob("__init__.py")):
+        door = ".".join(path.parent.relative_to(SOURCE.parents[1]).parts)
+        module = importlib.import_module(door)
+        for name in module.__all__:
+            if isinstance(getattr(module, name), Mapping) and not door.startswith("kernelcal.sklearn"):
+                yield door, name, len(getattr(module, name))
+
+
 @pytest.mark.slow
 def test_who_asks_what_there_is_is_told_all():
-    """Tables that files fill when they are imported, asked by a process that has imported nothing else."""
-    for code, table in {
-        "from kernelcal.predictions import families; print(len(families()))": len(families()),
-        "from kernelcal.recalibration import CLASS_MAPS; print(len(CLASS_MAPS))": len(CLASS_MAPS),
-        "from kernelcal.measures import MEASURES; print(len(MEASURES))": len(MEASURES),
-        "from kernelcal.inference import STATISTICS; print(len(STATISTICS))": len(STATISTICS),
-        "from kernelcal.inference import NULL_LAWS; print(len(NULL_LAWS))": len(NULL_LAWS),
-        "from kernelcal.inference import INTERVAL_METHODS; print(len(INTERVAL_METHODS))": len(INTERVAL_METHODS),
-        "from kernelcal.pairs import ENGINES; print(len(ENGINES))": len(ENGINES),
-        "from kernelcal.lenses import LENSES; print(len(LENSES))": len(LENSES),
-    }.items():
+    """Each asked by a process that has imported nothing else, and once all was imported here."""
+    import_all("kernelcal")
+    asked = [*_tables(), ("kernelcal.predictions", "families()", len(families()))]
+    assert {"READERS", "MEAN", "MEASURES", "CLASS_MAPS", "NULL_LAWS"} <= {name for _, name, _ in asked}
+    for door, name, number in asked:
+        code = f"import {door} as door; print(len(door.{name}))"
         run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-        assert int(run.stdout) == table > 2, code
+        assert int(run.stdout) == number > 0, (door, name)
 
 
-def test_doors_that_open_at_once_leave_the_usual_import(tmp_path, monkeypatch):
-    """Two threads at two doors, one of which is slow: the one never sees what the other has noted."""
+@pytest.fixture
+def rooms(tmp_path, monkeypatch):
+    """Write rooms: what stands in the block of the door, and in the file inside."""
     monkeypatch.syspath_prepend(tmp_path)
-    for name in ("slow_door", "quick_door"):
+
+    def write(name, block, inside="value = __name__"):
         (tmp_path / name).mkdir()
-        (tmp_path / name / "inside.py").write_text("import time\ntime.sleep(0.05)\nvalue = __name__\n")
-        (tmp_path / name / "__init__.py").write_text(
-            "import time\nfrom kernelcal.surroundings import at_first_use\n"
-            f"with at_first_use(__name__):\n    time.sleep(0.05)\n    from {name}.inside import value\n"
-        )
-    usual, found = builtins.__import__, {}
+        (tmp_path / name / "inside.py").write_text(inside)
+        indented = "\n    ".join(["with at_first_use(__name__):", *block])
+        (tmp_path / name / "__init__.py").write_text(f"from kernelcal.surroundings import at_first_use\n{indented}\n")
+        return name
+
+    yield write
+    for name in [name for name in sys.modules if name.partition(".")[0] in {path.name for path in tmp_path.iterdir()}]:
+        del sys.modules[name]
+
+
+def test_a_door_is_open_to_one_thread_and_the_usual_import_serves_all_others(rooms):
+    """Meanwhile: two doors, one of them slow; imports by keyword, as `importlib.util.find_spec` has them."""
+    wait = ["import threading, kernelcal.surroundings as place", "place.opened.set()", "place.done.wait(10)"]
+    rooms("slow_door", [*wait, "from slow_door.inside import value"])
+    rooms("quick_door", ["from quick_door.inside import value"])
+    place, usual, found = kc.surroundings, builtins.__import__, {}
+    place.opened, place.done = threading.Event(), threading.Event()
 
     def enter(name):
         found[name] = importlib.import_module(name).value
 
     threads = [threading.Thread(target=enter, args=(name,)) for name in ("slow_door", "quick_door")]
-    for thread in threads:
-        thread.start()
-    import colorsys  # in this thread, meanwhile
-
-    for thread in threads:
-        thread.join()
+    try:
+        threads[0].start()
+        assert place.opened.wait(10)
+        assert builtins.__import__ is not usual
+        threads[1].start()
+        assert __import__("json", fromlist=["dumps"]) is json
+        assert importlib.util.find_spec("xml.etree.ElementTree") is not None
+        import colorsys
+    finally:
+        place.done.set()
+        for thread in threads:
+            thread.join()
+        del place.opened, place.done
     assert colorsys.rgb_to_hsv(0, 0, 0) == (0, 0, 0)
     assert found == {"slow_door": "slow_door.inside", "quick_door": "quick_door.inside"}
     assert builtins.__import__ is usual
+
+
+def test_why_a_file_cannot_be_imported_is_said(rooms):
+    """Where an old version of a dependency lacks something, it is not the name of the door that is missing."""
+    door = importlib.import_module(rooms("old", ["from old.inside import value"], "import math; math.gone"))
+    with pytest.raises(ImportError, match=r"old\.inside cannot be imported: module 'math' has no attribute 'gone'"):
+        door.value  # noqa: B018
+    with pytest.raises(ImportError, match=r"near lists names of \.inside: write the whole name of the module"):
+        importlib.import_module(rooms("near", ["from .inside import value"]))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+def test_a_process_that_is_forked_can_enter(rooms, tmp_path):
+    """Also while another thread has opened a door, which in the new process nobody would close."""
+    rooms("long_door", ["import time; time.sleep(0.3)", "from long_door.inside import value"])
+    rooms("own_door", ["from own_door.inside import value"])
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "import importlib, os, threading, time\nimport kernelcal.surroundings\n"
+        "threading.Thread(target=importlib.import_module, args=('long_door',)).start(); time.sleep(0.1)\n"
+        "child = os.fork()\n"
+        "if not child:\n    import own_door; own_door.value; os._exit(0)\n"
+        "print(os.waitpid(child, 0)[1])\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert run.stdout.split() == ["0"]
 
 
 _FIRST = """

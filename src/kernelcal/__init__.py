@@ -7,7 +7,45 @@ from kernelcal.surroundings import at_first_use, expect_interrupts
 expect_interrupts()  # before anything that takes time; of the command alone
 
 with at_first_use(__name__):
-    from kernelcal import datasets
+    from kernelcal import (
+        arrays as arrays,
+        binning as binning,
+        cases as cases,
+        comparison as comparison,
+        covariates as covariates,
+        datasets as datasets,
+        defaults as defaults,
+        dependence as dependence,
+        dispatch as dispatch,
+        errors as errors,
+        evaluation as evaluation,
+        explanation as explanation,
+        inference as inference,
+        io as io,
+        kernels as kernels,
+        lenses as lenses,
+        losses as losses,
+        measures as measures,
+        monitor as monitor,
+        pairs as pairs,
+        plots as plots,
+        predictions as predictions,
+        randomness as randomness,
+        ranks as ranks,
+        recalibration as recalibration,
+        registry as registry,
+        reporting as reporting,
+        residuals as residuals,
+        runs as runs,
+        sketch as sketch,
+        sklearn as sklearn,
+        statistics as statistics,
+        stream as stream,
+        survival as survival,
+        tables as tables,
+        testing as testing,
+        torchmetrics as torchmetrics,
+    )
     from kernelcal.binning import EdgeBins, EqualMassBins, MedianVarianceBins, QuantileBins, UniformBins
     from kernelcal.dispatch import compare, evaluate, explain
     from kernelcal.errors import InputError, KernelcalError, KernelcalWarning, MissingExtraError, NoClosedFormError

@@ -7,13 +7,10 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from kernelcal.comparison import Comparison, ScoreComparison
-from kernelcal.comparison import compare as compare_arrays
+from kernelcal.comparison import Comparison, ScoreComparison, compare as compare_arrays
 from kernelcal.errors import InputError
-from kernelcal.evaluation import Evaluation
-from kernelcal.evaluation import evaluate as evaluate_arrays
-from kernelcal.explanation import Explanation
-from kernelcal.explanation import explain as explain_arrays
+from kernelcal.evaluation import Evaluation, evaluate as evaluate_arrays
+from kernelcal.explanation import Explanation, explain as explain_arrays
 from kernelcal.predictions import is_in_chunks, is_in_parts
 
 __all__ = ["compare", "evaluate", "explain", "has_names"]

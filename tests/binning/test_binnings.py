@@ -3,8 +3,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 
 from kernelcal.binning import Binning, EdgeBins, EqualMassBins, MedianVarianceBins, QuantileBins, UniformBins

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import binom, norm
-from scipy.stats import t as student
+from scipy.stats import binom, norm, t as student
 
 import kernelcal as kc
 from kernelcal.cases import Case

@@ -5,8 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy.optimize import brentq
-from scipy.stats import binom, norm
-from scipy.stats import t as student
+from scipy.stats import binom, norm, t as student
 
 from kernelcal.dependence import ClusterMeans, Dependence, StretchMeans, mean_law
 

@@ -262,25 +262,24 @@ print(promised / (status("VmHWM") - before))
 
 
 @pytest.mark.slow
-@pytest.mark.slow_cases(8)
 @pytest.mark.skipif(not os.path.exists("/proc/self/clear_refs"), reason="the peak of memory is measured on Linux")
 @pytest.mark.parametrize(
     ("family", "n", "m", "draws"),
     [
         ("classes", 20_000, 2, 99),
-        ("classes", 100_000, 2, 99),
-        ("classes", 100_000, 10, 99),
+        pytest.param("classes", 100_000, 2, 99, marks=pytest.mark.long),
+        pytest.param("classes", 100_000, 10, 99, marks=pytest.mark.long),
         ("classes", 20_000, 10, 999),
-        ("classes", 20_000, 100, 99),
+        pytest.param("classes", 20_000, 100, 99, marks=pytest.mark.long),
         ("classes", 100_000, 1, 99),
         ("classes", 2_000, 1_000, 99),
-        ("classes", 300, 4_000, 99),
+        pytest.param("classes", 300, 4_000, 99, marks=pytest.mark.long),
         ("normal", 20_000, 1, 999),
-        ("quantiles", 5_000, 9, 99),
+        pytest.param("quantiles", 5_000, 9, 99, marks=pytest.mark.long),
         ("quantiles", 20_000, 9, 999),
-        ("samples", 2_000, 50, 99),
+        pytest.param("samples", 2_000, 50, 99, marks=pytest.mark.long),
         ("samples", 20_000, 20, 99),
-        ("counts", 20_000, 1, 99),
+        pytest.param("counts", 20_000, 1, 99, marks=pytest.mark.long),
         ("vectors", 5_000, 4, 99),
     ],
 )

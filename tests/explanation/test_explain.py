@@ -10,8 +10,7 @@ from scipy.stats import binom
 
 import kernelcal as kc
 from kernelcal.errors import InputError
-from kernelcal.explanation import explain
-from kernelcal.explanation import witness as witnesses
+from kernelcal.explanation import explain, witness as witnesses
 from kernelcal.inference import Draws
 from kernelcal.predictions import MultivariateNormal, Score
 from kernelcal.runs import Run

@@ -13,11 +13,13 @@ from kernelcal.cases import Case
 from kernelcal.cli import main
 from kernelcal.errors import InputError
 from kernelcal.explanation import by_group, checked_groups, columns_of_text, explain
-from kernelcal.explanation.differing import _ClassModel as ClassModel
-from kernelcal.explanation.differing import _common as common_fit
-from kernelcal.explanation.differing import _of_scores as of_scores
-from kernelcal.explanation.differing import _of_shares as of_shares
-from kernelcal.explanation.differing import difference_of
+from kernelcal.explanation.differing import (
+    _ClassModel as ClassModel,
+    _common as common_fit,
+    _of_scores as of_scores,
+    _of_shares as of_shares,
+    difference_of,
+)
 from kernelcal.explanation.group_test import Null, prepared_groups
 from kernelcal.explanation.sizes import sizes_of
 from kernelcal.inference.laws.ranking import family_wise_pvalues, merged_ranks, ranks, standardised

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.stats import binom, chi2
-from scipy.stats import f as fisher
+from scipy.stats import binom, chi2, f as fisher
 
 import kernelcal as kc
 from kernelcal.errors import InputError

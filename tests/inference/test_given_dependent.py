@@ -9,8 +9,7 @@ import kernelcal as kc
 from kernelcal.cases import Case
 from kernelcal.covariates import Covariates
 from kernelcal.inference.laws import exact
-from kernelcal.inference.test import DefaultFamily, law_of
-from kernelcal.inference.test import tested as answer_of
+from kernelcal.inference.test import DefaultFamily, law_of, tested as answer_of
 from kernelcal.inference.test.place_family import FamilyOfPlaces, FlippedPlaces
 from kernelcal.randomness import generator_of
 from kernelcal.runs import Run

@@ -6,8 +6,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 from scipy.optimize import brentq
-from scipy.stats import norm, ttest_1samp
-from scipy.stats import t as student
+from scipy.stats import norm, t as student, ttest_1samp
 
 import kernelcal as kc
 from kernelcal.cases import Case

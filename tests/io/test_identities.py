@@ -10,8 +10,7 @@ from hashlib import blake2b
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kernelcal.errors import InputError
 from kernelcal.io.columns import identities, mixed

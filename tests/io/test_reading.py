@@ -1,6 +1,9 @@
-"""Which kind of predictions a file holds, and options that belong to another kind."""
+"""Which kind of predictions a file holds, options that belong to another kind, and how often a file is read."""
 
 import pytest
+
+from kernelcal.errors import InputError
+from kernelcal.io import text
 
 PATH = "y,p,mu,sd,m_1,m_2,q0.1,q0.9 1,0.5,1,1,1,2,1,2 0,0.5,1,1,1,2,1,2"
 ASKED = {
@@ -68,3 +71,22 @@ def test_the_kinds_of_one_file(save, load):
 def test_a_column_is_not_both_target_and_prediction(save, refused):
     assert "column 'mu' cannot be both" in refused(save(PATH), mean="mu", std="sd", target="mu")
     assert "column 'sd' cannot be both" in refused(save(PATH), mean="mu", std="sd", weights="sd")
+
+
+@pytest.mark.parametrize(("kept", "readings"), [((100, 1000), 1), ((20, 1000), 3), ((100, 50), 3)])
+def test_small_tables_are_split_into_cells_once(tmp_path, monkeypatch, kept, readings):
+    """Of few cells and few characters; what is read is the same, and so is what is said of a broken line."""
+    path = tmp_path / "rain.csv"
+    path.write_text("y,p,note\n" + "".join(f"{k % 2},0.{k + 1},{'some words' if k else ''}\n" for k in range(9)))
+    monkeypatch.setattr(text, "_KEPT", kept)
+    source, read, usual = text.Text(path, ","), [], text.csv.reader
+    monkeypatch.setattr(text.csv, "reader", lambda *given, **known: read.append(1) or usual(*given, **known))
+    assert source.values("y").tolist() == [k % 2 for k in range(9)]
+    assert source.numbers(["p", "y"]).tolist() == [[(k + 1) / 10, k % 2] for k in range(9)]
+    assert source.cells(["note"])[0].texts == ["", "some words"]
+    assert len(read) == readings
+    path.write_text("y,p\n1,0.2\n0\n")
+    source = text.Text(path, ",")
+    for _ in range(2):
+        with pytest.raises(InputError, match=r"rain\.csv, line 3: 1 cell, the header has 2"):
+            source.numbers(["y"])

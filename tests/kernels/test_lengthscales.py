@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 from scipy.spatial.distance import cdist, pdist
 
 import kernelcal as kc

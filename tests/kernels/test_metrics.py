@@ -15,8 +15,15 @@ from scipy.stats import norm
 import kernelcal as kc
 from kernelcal.kernels import GaussLegendre, Spectral
 from kernelcal.kernels.divergences.mmd import MMD
-from kernelcal.kernels.metrics import Euclidean, Hellinger, MixtureWasserstein, TotalVariation, Wasserstein, view
-from kernelcal.kernels.metrics import base as metric_base
+from kernelcal.kernels.metrics import (
+    Euclidean,
+    Hellinger,
+    MixtureWasserstein,
+    TotalVariation,
+    Wasserstein,
+    base as metric_base,
+    view,
+)
 from kernelcal.kernels.metrics.wasserstein import least_costs
 from kernelcal.kernels.points import AlignedPairs, CrossPairs, Points
 from kernelcal.pairs.tiles import BlockPoints, Tile

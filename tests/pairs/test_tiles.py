@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import kernelcal as kc
-from kernelcal.pairs import tile_sums as same_label
-from kernelcal.pairs import tiles
+from kernelcal.pairs import tile_sums as same_label, tiles
 from kernelcal.residuals import ClassResidual
 
 PROFILES = {

@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _keep_what_is_there() -> None:
-    """Seek no garbage among what there is, in the process of the command: not later, nor when it ends (0.1 s)."""
+    """Take what there is out of sight of Python's collector, in the process of the command, which then ends sooner."""
     if is_command(sys.argv, sys.orig_argv):
         gc.freeze()
 

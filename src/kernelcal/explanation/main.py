@@ -21,8 +21,13 @@ from kernelcal.explanation.sizes import has_ties
 from kernelcal.explanation.tested import tested
 from kernelcal.inference import DefaultFamily, GivenResult
 from kernelcal.inference.laws import refuse_dependent
-from kernelcal.inference.test import impossible_note, impossible_rows, law_of, refuse_given
-from kernelcal.inference.test import tested as calibration_tested
+from kernelcal.inference.test import (
+    impossible_note,
+    impossible_rows,
+    law_of,
+    refuse_given,
+    tested as calibration_tested,
+)
 from kernelcal.kernels import Dirac, Kernel
 from kernelcal.lenses import Lens
 from kernelcal.predictions import Bernoulli, ClassPredictions, ScorePredictions

@@ -7,10 +7,10 @@ with at_first_use(__name__):
     from kernelcal.io.labelled import is_labelled, labelled_source
     from kernelcal.io.libraries import arrow_arrays, is_table, table_columns
     from kernelcal.io.models import models_of, on_same_rows, read_models
-    from kernelcal.io.opening import open_source, readers
+    from kernelcal.io.opening import READERS, open_source, readers, reads
     from kernelcal.io.reading import form_of, is_in_lines, opened, outcomes_beside, read, read_source
     from kernelcal.io.roles import Joined
-    from kernelcal.io.sources import MISSING, READERS, Arrays, Source, is_number, missing, reads, typed
+    from kernelcal.io.sources import MISSING, Arrays, Source, is_number, missing, typed
     from kernelcal.io.table import Data, LongLines, explained, how_found
     from kernelcal.io.text import Text
     from kernelcal.io.wide import class_columns, is_constant, wide_columns

@@ -21,7 +21,7 @@ from kernelcal.io.libraries import arrow_arrays, load_arrow, load_excel, load_r
 from kernelcal.io.sources import READERS, Arrays, Source, reads
 from kernelcal.io.text import Text
 
-__all__ = ["open_source", "readers"]
+__all__ = ["READERS", "open_source", "readers", "reads"]  # READERS with all that the files imported here register
 
 
 _DELIMITERS = {".csv": ",", ".txt": ",", ".tsv": "tab", ".dat": ",", ".tab": "tab"}

@@ -25,7 +25,7 @@ __all__ = ["Text", "open_text"]
 
 
 _CHUNK = 4096
-_KEPT = 2**19  # cells, some 40 MB; smaller tables are split into cells once, however often columns are asked for
+_KEPT = (2**19, 2**24)  # cells and characters, some 60 MB; smaller tables are split into cells once
 _LOOKED_AT = 20  # lines by which it is told what is between cells
 _COMMA = re.compile(r"[+-]?\d*,\d+(?:e[+-]?\d+)?%?", re.IGNORECASE)
 _NAMED = {"tab": "\t", "\\t": "\t"}
@@ -88,6 +88,7 @@ class Text(Source):
         self._values: dict[str, np.ndarray] = {}
         self._plain: dict[str, int] = {}
         self._split: list[tuple[int, list[str]]] | None = None  # the records of a small table, once all were read
+        self._small = True  # until more was seen
         self.percent = {}
         self._lines_before, self.skipped = 0, 0
         beginning = self._first_lines()
@@ -153,15 +154,15 @@ class Text(Source):
         if self._split is not None:
             yield from self._split
             return
-        kept, cells = [], 0
+        kept, cells, characters = [], 0, 0
         for line, record in self._read_records():
             yield line, record
-            cells += len(record)
-            if cells <= _KEPT:
+            if self._small:
                 kept.append((line, record))
-            elif kept:
-                kept = []
-        if cells <= _KEPT:
+                cells, characters = cells + len(record), characters + sum(map(len, record))
+                if cells > _KEPT[0] or characters > _KEPT[1]:
+                    self._small, kept = False, []
+        if self._small:
             self._split = kept
 
     def _read_records(self) -> Iterator[tuple[int, list[str]]]:

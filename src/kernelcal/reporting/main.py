@@ -15,6 +15,7 @@ from kernelcal.comparison import (
     Comparison,
     Models,
     ScoreComparison,
+    compared as compared_models,
     named_case,
     naming,
     outcomes_of,
@@ -22,7 +23,6 @@ from kernelcal.comparison import (
     refuse_unlike,
     seen_alike,
 )
-from kernelcal.comparison import compared as compared_models
 from kernelcal.defaults import CONFIDENCE_LEVEL, DRAWS, SIGNIFICANCE
 from kernelcal.errors import InputError, naming_rows
 from kernelcal.evaluation import Evaluation, KernelError, evaluated

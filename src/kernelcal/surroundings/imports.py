@@ -2,13 +2,15 @@
 
 A door (an `__init__`) lists names by common ``from room import name``, which people, type checkers and tools read as
 ever; inside of `at_first_use` these statements only note where a name will be found. So who asks a room for one name
-imports the files that this one needs. Files that register what they hold stand before, where they are imported at once.
+imports the files that this one needs. A table that other files fill (``@register``) is listed as a name of the file
+that imports all of these, so that whoever asks for it gets all of it.
 """
 
 from __future__ import annotations
 
 import builtins
 import importlib
+import os
 import sys
 import threading
 from collections.abc import Iterator
@@ -18,9 +20,10 @@ from typing import Any
 __all__ = ["at_first_use", "import_all"]
 
 
-_ONE_DOOR = (
-    threading.RLock()
-)  # `builtins.__import__` belongs to all threads; those that are at no door have the usual one
+# one door at a time: `builtins.__import__` belongs to all threads, and is put back by who has changed it
+_ONE_DOOR = threading.RLock()
+if hasattr(os, "register_at_fork"):  # a process that is forked meanwhile would never get it
+    os.register_at_fork(before=_ONE_DOOR.acquire, after_in_parent=_ONE_DOOR.release, after_in_child=_ONE_DOOR.release)
 
 
 class _Place:
@@ -43,6 +46,11 @@ def at_first_use(door: str) -> Iterator[None]:
         The ``__name__`` of the package. It is given ``__getattr__`` (of these names, once each, and of its own modules)
         and ``__dir__``.
 
+    Raises
+    ------
+    ImportError
+        At an import that is relative; and, when a name is asked for, if its file cannot be imported.
+
     Examples
     --------
     In the ``__init__`` of a room::
@@ -59,10 +67,14 @@ def at_first_use(door: str) -> Iterator[None]:
     with _ONE_DOOR:
         usual = builtins.__import__
 
-        def noted(name: str, into: Any = None, local: Any = None, wanted: Any = (), level: int = 0) -> Any:
-            return _Place(name) if into is names and wanted else usual(name, into, local, wanted, level)
+        def noted(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
+            if globals is not names or not fromlist:  # another thread's, or one that binds no name from a module
+                return usual(name, globals, locals, fromlist, level)
+            if level:
+                raise ImportError(f"{door} lists names of {'.' * level}{name}: write the whole name of the module")
+            return _Place(name)
 
-        builtins.__import__ = noted  # type: ignore[assignment]  # what it gives is asked for names alone, as a module
+        builtins.__import__ = noted  # a place is asked for names alone, as a module is
         try:
             yield
         finally:
@@ -74,21 +86,30 @@ def at_first_use(door: str) -> Iterator[None]:
     def find(name: str) -> Any:
         place = places.get(name)
         if place is not None and place.module != door:
-            found = names[name] = getattr(importlib.import_module(place.module), place.name)
+            found = names[name] = getattr(_imported(place.module), place.name)
             return found
-        if not name.startswith("_"):
+        if name.isidentifier() and not name.startswith("_"):
             from importlib.util import find_spec
 
             if find_spec(f"{door}.{name}") is not None:
-                return importlib.import_module(f"{door}.{name}")
+                return _imported(f"{door}.{name}")
         raise AttributeError(f"module {door!r} has no attribute {name!r}")
 
     def listed() -> list[str]:
         from pkgutil import iter_modules
 
-        return sorted({*names, *places, *(found.name for found in iter_modules(module.__path__))})
+        files = [found.name for found in iter_modules(module.__path__) if not found.name.startswith("_")]
+        return sorted({*names, *places, *files})
 
     names["__getattr__"], names["__dir__"] = find, listed
+
+
+def _imported(name: str) -> Any:
+    """Import a module; ``from`` would take an attribute that is missing in there for a name that the door lacks."""
+    try:
+        return importlib.import_module(name)
+    except AttributeError as error:
+        raise ImportError(f"{name} cannot be imported: {error}") from error
 
 
 def import_all(door: str) -> None:

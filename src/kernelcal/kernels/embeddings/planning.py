@@ -13,7 +13,16 @@ from kernelcal.kernels.embeddings import (
 )
 from kernelcal.kernels.embeddings.atoms import OverDraws
 from kernelcal.kernels.embeddings.base import Cross, Embedding, refuse_metric
-from kernelcal.kernels.embeddings.closed_forms import MEAN, ClosedForm, OfMeans, OfSpectrum, families_with, kernels_with
+from kernelcal.kernels.embeddings.closed_forms import (
+    MEAN,
+    ClosedForm,
+    OfMeans,
+    OfSpectrum,
+    cross_of,
+    families_with,
+    kernels_with,
+    mean_of,
+)
 from kernelcal.kernels.embeddings.finite import OverClasses, over_counts
 from kernelcal.kernels.embeddings.integrators import Integrator
 from kernelcal.kernels.embeddings.structure import (
@@ -30,7 +39,7 @@ from kernelcal.kernels.simple import PIT, Coordinatewise, Linear
 from kernelcal.kernels.spectral import Spectral
 from kernelcal.predictions import ClassPredictions, DiagonalNormal, IsotropicNormal, Mixture, RealPredictions, Samples
 
-__all__ = ["plan"]
+__all__ = ["MEAN", "cross_of", "mean_of", "plan"]  # MEAN with the closed forms that the files imported here register
 
 
 def plan(kernel: Kernel, predictions: Any, integrator: Integrator | None = None) -> Embedding:
