@@ -1,6 +1,7 @@
 """How the real command ends: exit status, one line and no traceback, whatever happens."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import pytest
 import kernelcal
 from kernelcal.cli import main
 from kernelcal.cli.commands import evaluation
-from kernelcal.cli.ending import naming
+from kernelcal.cli.ending import as_typed, naming
 from kernelcal.surroundings import is_command
 
 SCRIPT = Path(sys.executable).with_name("kernelcal")
@@ -275,3 +276,18 @@ def test_a_seed_that_is_none_is_named_as_it_was_typed(command, value, tmp_path, 
     said = capsys.readouterr().err
     assert f"argument --seed: expected a whole number from 0, got '{value}'" in said
     assert "rng" not in said
+
+
+def test_what_to_type_begins_a_sentence_where_python_did(tmp_path, capsys):
+    """No half of the cure for Python is left before the option: every "Wrap ... kernelcal.X(x)" of the messages."""
+    path = tmp_path / "scores.csv"
+    path.write_text("y,p0,p1\n" + "0,2.5,-4.7\n1,-1.0,3.0\n" * 5)
+    assert main(["evaluate", str(path)]) == 2
+    said = capsys.readouterr().err
+    assert "are these logits (scores before the softmax)? Say --kind logits" in said
+    source = Path(kernelcal.__file__).parent
+    messages = " ".join(re.sub(r'"\s*f?"', "", file.read_text()) for file in source.rglob("*.py"))
+    cures = re.findall(r"[Ww]rap [^\"?.]{0,20}kernelcal\.\w+\(x\)\s*\(command line: --kind [\w-]+\)", messages)
+    assert len(cures) >= 6
+    for cure in cures:
+        assert re.fullmatch(r"[Ss]ay --kind [\w-]+", as_typed(cure)), cure

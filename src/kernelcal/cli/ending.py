@@ -61,7 +61,7 @@ def without_drops(text: str) -> str:
 
 
 _TYPED = (  # what messages propose in Python, and what is typed instead
-    (r"Wrap them: kernelcal\.\w+\([^()]*\) \(command line: ([^()]*)\)", r"Say \1"),
+    (r"Wrap (?:them|logits)(?::| in) kernelcal\.\w+\([^()]*\) \(command line: ([^()]*)\)", r"Say \1"),
     (r"(?:wrap them in |pass )?(?:lens=)?kernelcal\.\w+\([^()]*\) \(command line: ([^()]*)\)", r"say \1"),
     (r"(?:lens=)?(?:kernelcal\.)?(?:lenses\.)?\bOneClass\(label\)", "--lens class:NAME"),
     (r"(?:lens=)?(?:kernelcal\.)?(?:lenses\.)?\bTopLabel\(\)", "--lens top-label"),
